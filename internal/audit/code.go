@@ -1,0 +1,50 @@
+package audit
+
+// Code says in one word why a request was allowed or refused. Codes are part of
+// the contract: they stand in the audit, in refusal bodies and in events.
+type Code string
+
+// The codes. New ones are added, none is renamed.
+const (
+	CodeAllowed         Code = "allowed"
+	CodeNoNetwork       Code = "no_network"  // the policy has no rules
+	CodeNoRule          Code = "no_rule"     // no rule allows it
+	CodeDenyRule        Code = "deny_rule"   // a deny rule names it
+	CodeNameDenied      Code = "name_denied" // DNS: no rule could allow the name
+	CodeIPLiteral       Code = "ip_literal"  // an address that no rule lists
+	CodeAuthority       Code = "authority"   // SNI, Host or target name another authority
+	CodeBadRequest      Code = "bad_request" // not a request we forward
+	CodeMethod          Code = "method"      // TRACE, CONNECT
+	CodePlainHTTP       Code = "plain_http"  // http:// without an http:// rule
+	CodeRawTCP          Code = "raw_tcp"     // neither TLS nor HTTP
+	CodeSSH             Code = "ssh"         // an SSH client
+	CodeTLS             Code = "tls"         // a broken handshake from the jail
+	CodeTLSClient       Code = "tls_client"  // the client refused our CA
+	CodePlaceholder     Code = "placeholder" // a placeholder where it does not belong
+	CodeForeign         Code = "foreign"     // the client's own credential, and foreign: deny
+	CodeCredential      Code = "credential_unavailable"
+	CodePrivate         Code = "private_address"
+	CodeMetadata        Code = "metadata_address"
+	CodeOwnAddress      Code = "own_address"
+	CodeUpstreamDNS     Code = "upstream_dns"
+	CodeUpstreamConnect Code = "upstream_connect"
+	CodeUpstreamTLS     Code = "upstream_tls"
+	CodeUpstreamTimeout Code = "upstream_timeout"
+	CodeUpstreamProto   Code = "upstream_protocol"
+	CodeBodyTooLarge    Code = "body_too_large"
+	CodeHeaders         Code = "headers_too_large"
+	CodeFlood           Code = "flood"
+	CodeAudit           Code = "audit_unavailable"
+	CodeFrozen          Code = "frozen" // on_misuse: freeze has stopped this jail
+	CodeLater           Code = "not_built"
+)
+
+// Codes lists all codes; a code's place in it is its number on the egress
+// channel, so entries are only ever appended.
+var Codes = []Code{
+	CodeAllowed, CodeNoNetwork, CodeNoRule, CodeDenyRule, CodeNameDenied, CodeIPLiteral,
+	CodeAuthority, CodeBadRequest, CodeMethod, CodePlainHTTP, CodeRawTCP, CodeSSH, CodeTLS,
+	CodeTLSClient, CodePlaceholder, CodeForeign, CodeCredential, CodePrivate, CodeMetadata,
+	CodeOwnAddress, CodeUpstreamDNS, CodeUpstreamConnect, CodeUpstreamTLS, CodeUpstreamTimeout,
+	CodeUpstreamProto, CodeBodyTooLarge, CodeHeaders, CodeFlood, CodeAudit, CodeFrozen, CodeLater,
+}

@@ -1,0 +1,24 @@
+package jail
+
+// Launch is what omnijail-init run applies as the last step inside: it travels
+// as one sealed memfd, so that no value of the caller's stands in an argument
+// list or an environment of a privileged process. Strings are bytes because an
+// argument need not be UTF-8.
+type Launch struct {
+	Exec   string // absolute path to execute
+	Argv   [][]byte
+	Env    [][]byte // KEY=VALUE
+	Cwd    string
+	UID    uint32
+	GID    uint32
+	Groups []uint32
+	TTY    bool   // setsid, and descriptor 0 becomes the controlling terminal
+	Filter string // name of the seccomp filter: "default", or a weakening's
+	Stdio  [3]int // the donated descriptors that become 0, 1, 2; -1 is /dev/null
+}
+
+// Overlay is what exists only once the egress process has answered.
+type Overlay struct {
+	Env   map[string]string // placeholders: GH_TOKEN=oa_cred_…
+	CADER []byte            // the jail's CA certificate, opaque to the daemon
+}

@@ -1,0 +1,51 @@
+package jail
+
+import (
+	"time"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/egress"
+)
+
+// Spec is one jail, inert and complete: the same policy, request and node facts
+// give the same Spec. It never holds a secret. Only policy.Compile makes one;
+// nothing changes it afterwards.
+type Spec struct {
+	Policy    PolicyRef
+	Backends  []string // acceptable backends, in order of preference
+	Weaken    []Weakening
+	Needs     []Guarantee
+	OCI       *specs.Spec // process, namespaces, limits, mounts with root-owned sources only
+	View      View
+	Rules     []egress.Rule // nil means no network
+	Bindings  []creds.Binding
+	Env       EnvPlan
+	Timeout   time.Duration // 0 means none
+	ProxyEnv  bool
+	OnMisuse  string // "deny" or "freeze"
+	BodyCheck bool   // placeholder_in_body: deny
+}
+
+// PolicyRef says which policy decides, for messages, audit and revocation.
+type PolicyRef struct {
+	Name     string // "default", "github-read", or the file's path
+	Origin   string // where it came from: a path, "preset", "inline"
+	OwnerUID uint32 // 0 for root-owned policies and presets
+	Digest   string // hex SHA-256 of the flattened document
+}
+
+// EnvPlan says how the command's environment is built.
+type EnvPlan struct {
+	Passthrough []string          // names taken from the client's context
+	Set         map[string]string // from the policy's env and the request's --env
+}
+
+// User is who the command runs as. It is never uid 0 or gid 0.
+type User struct {
+	UID, GID uint32
+	Groups   []uint32 // supplementary, a subset of the caller's own
+	Name     string
+	Home     string // the caller's real home, outside
+}
