@@ -1,0 +1,78 @@
+# omnijail: every command a person or CI types. `make` lists them.
+SHELL := /bin/bash
+BIN := bin
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X github.com/omnijail/omnijail/api.BuildVersion=$(VERSION)
+GOBUILD := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -tags netgo,osusergo
+TOOL := go tool -modfile=tools/go.mod
+DESTDIR ?=
+COUNT ?= 1
+TESTFLAGS ?=
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/' | expand -t 16
+
+.PHONY: deps
+deps: ## install what the build, the demo and the tests need (Debian, Ubuntu)
+	@packaging/deps
+
+.PHONY: build
+build: ## static binaries in bin/
+	@mkdir -p $(BIN)
+	$(GOBUILD) -o $(BIN)/ ./cmd/...
+
+.PHONY: demo
+demo: ## the main job on this machine: gh api user in a jail, against an embedded upstream
+	@packaging/deps --for demo
+	@$(MAKE) --no-print-directory build
+	@$(GOBUILD) -o $(BIN)/demo ./examples/demo && $(BIN)/demo
+
+.PHONY: test
+test: build ## every test, unit and end to end (root; real bwrap, namespaces, TLS, git, gh)
+	go test -race -count=$(COUNT) $(TESTFLAGS) ./...
+
+.PHONY: lint
+lint: ## gofmt, vet, staticcheck, known vulnerabilities, words
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'gofmt: run gofmt -w on the above' >&2; exit 1; }
+	go vet ./...
+	GOOS=darwin CGO_ENABLED=0 go vet $(PORTABLE)
+	$(TOOL) staticcheck ./...
+	tools/vuln
+
+# What must build where there is no Linux kernel: the client and the pure packages.
+PORTABLE := ./api/ ./creds/ ./cmd/omnijailctl/ ./internal/egress/ ./internal/jail/ ./internal/policy/ ./internal/audit/ ./internal/cleanup/
+
+.PHONY: cross
+cross: ## linux amd64 and arm64 static, darwin for what is portable
+	for a in amd64 arm64; do GOOS=linux GOARCH=$$a $(GOBUILD) -o dist/linux-$$a/ ./cmd/... || exit 1; done
+	for a in amd64 arm64; do GOOS=darwin GOARCH=$$a $(GOBUILD) -o dist/darwin-$$a/ ./cmd/omnijailctl || exit 1; done
+
+.PHONY: bench
+bench: build ## start-up and proxy figures, pairwise in one run
+	go test -run '^$$' -bench . -benchtime 500x ./internal/e2e/ ./internal/spawn/
+	go test -run '^$$' -bench . ./mitm/ ./internal/egress/
+
+.PHONY: fuzz-smoke
+fuzz-smoke: ## every fuzz target for 20 seconds
+	@tools/fuzz 20s
+
+.PHONY: generate
+generate: ## the seccomp filters and the generated docs again (needs libseccomp-dev)
+	go generate ./...
+
+.PHONY: deb
+deb: cross ## dist/omnijail_VERSION_ARCH.deb
+	@tools/deb $(VERSION)
+
+.PHONY: install
+install: build ## onto this machine, below DESTDIR
+	packaging/install $(BIN) '$(DESTDIR)'
+
+.PHONY: uninstall
+uninstall: ## remove what install put there
+	packaging/install --remove '$(DESTDIR)'
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf $(BIN) dist

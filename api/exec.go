@@ -1,0 +1,108 @@
+package api
+
+import "encoding/json"
+
+// ExecRequest asks for one command in a one-shot jail: POST /v1/exec.
+// Argv and ArgvB64 exclude each other; the second is for arguments that are not
+// UTF-8, which JSON cannot carry. The same holds for Cwd and CwdB64.
+type ExecRequest struct {
+	Argv    []string `json:"argv,omitempty"`
+	ArgvB64 [][]byte `json:"argv_b64,omitempty"`
+	Cwd     string   `json:"cwd,omitempty"`
+	CwdB64  []byte   `json:"cwd_b64,omitempty"`
+
+	// Env is what the person asked for by name (--env). Context is what the
+	// client's own environment holds of the variables that a policy may pass on
+	// and that a credential command needs; the daemon picks from it by name.
+	Env     map[string]string `json:"env,omitempty"`
+	Context map[string]string `json:"context,omitempty"`
+
+	// Policy is a JSON string (a name) or an object (a flattened document).
+	// Absent: the daemon's default policy.
+	Policy json.RawMessage `json:"policy,omitempty"`
+	Add    Add             `json:"add,omitzero"`
+
+	SecretFDs []string `json:"secret_fds,omitempty"` // variables whose values follow as sealed memfds
+	Timeout   string   `json:"timeout,omitempty"`    // Go duration
+	TTY       *Size    `json:"tty,omitempty"`
+	User      string   `json:"user,omitempty"` // root callers only: NAME, UID or UID:GID
+	Backend   string   `json:"backend,omitempty"`
+}
+
+// Add is what a request adds to the chosen policy, within the caller's access.
+type Add struct {
+	Presets []string `json:"presets,omitempty"`
+	Write   []string `json:"write,omitempty"`
+	Read    []string `json:"read,omitempty"`
+	Allow   []string `json:"allow,omitempty"`
+}
+
+// Size is a terminal's.
+type Size struct {
+	Rows uint16 `json:"rows"`
+	Cols uint16 `json:"cols"`
+}
+
+// Event is one line from the daemon on an exec's connection. Exactly one field
+// is set. Exit is always the last.
+type Event struct {
+	Started *Started `json:"started,omitempty"`
+	PTY     *Size    `json:"pty,omitempty"` // comes with the master's descriptor
+	Denied  *Denied  `json:"denied,omitempty"`
+	Note    *Note    `json:"note,omitempty"`
+	Exit    *Exit    `json:"exit,omitempty"`
+}
+
+// Started says that the command runs, and in what.
+type Started struct {
+	Jail       string    `json:"jail"`
+	Backend    string    `json:"backend"`
+	Policy     string    `json:"policy"`
+	Guarantees []string  `json:"guarantees"`
+	Bindings   []Binding `json:"bindings,omitempty"`
+}
+
+// Binding is a credential that requests of this jail may carry; never its value.
+type Binding struct {
+	Name  string   `json:"name"`
+	Hosts []string `json:"hosts"`
+}
+
+// Denied is one refusal, as the owner sees it. Kind is request, file, syscall,
+// limit or credential.
+type Denied struct {
+	ID   string `json:"id"`
+	Kind string `json:"kind"`
+	What string `json:"what"`
+	Rule string `json:"rule,omitempty"`
+	Fix  string `json:"fix,omitempty"`
+}
+
+// Note is a line for the owner that is no refusal.
+type Note struct {
+	Text string `json:"text"`
+	Hint string `json:"hint,omitempty"`
+}
+
+// Exit ends an exec. Code is what a shell would show: the command's own, 128+n
+// after a signal, 124 timeout, 125 omnijail failed, 126 not executable, 127 not
+// found. Reason is empty when the code is the command's.
+type Exit struct {
+	Code   int    `json:"code"`
+	Signal int    `json:"signal,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Fix    string `json:"fix,omitempty"`
+	Limits string `json:"limits,omitempty"`
+}
+
+// Control is one line from the client on an exec's connection.
+type Control struct {
+	Signal int   `json:"signal,omitempty"`
+	Resize *Size `json:"resize,omitempty"`
+}
+
+// UpgradeProtocol is the value of the Upgrade header of POST /v1/exec.
+const UpgradeProtocol = "omnijail-exec"
+
+// MaxRequest bounds a request's body in bytes.
+const MaxRequest = 4 << 20

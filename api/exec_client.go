@@ -1,0 +1,147 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Session is a running exec seen from the client. Events are read by one
+// goroutine, controls may be sent from any.
+type Session struct {
+	conn  *net.UnixConn
+	lines *bufio.Reader
+	fds   []int // descriptors that arrived with bytes not yet read
+	mu    sync.Mutex
+}
+
+// Exec starts req's command with the three descriptors of stdio and one sealed
+// memfd for each of req.SecretFDs. A refusal is an *Error.
+func (c *Client) Exec(ctx context.Context, req ExecRequest, stdio [3]*os.File, secrets []*os.File) (*Session, error) {
+	if len(secrets) != len(req.SecretFDs) {
+		return nil, fmt.Errorf("omnijail: internal error: %d secrets for %d names", len(secrets), len(req.SecretFDs))
+	}
+	conn, err := c.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{conn: conn}
+	if err := s.upgrade(req); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	if err := s.send(stdio, secrets); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("hand over descriptors: %w", err)
+	}
+	s.lines = bufio.NewReaderSize(receiver{s}, 64<<10)
+	return s, nil
+}
+
+func (s *Session) upgrade(req ExecRequest) error {
+	resp, br, err := exchange(s.conn, "POST", "/v1/exec", req, http.Header{
+		"Connection": {"Upgrade"}, "Upgrade": {UpgradeProtocol}, "Content-Type": {"application/json"},
+	})
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		return readError(resp)
+	}
+	if br.Buffered() > 0 {
+		return errors.New("omnijaild spoke before its turn")
+	}
+	return nil
+}
+
+// send is the one message that carries descriptors. It must come after the 101:
+// an HTTP reader drops what arrives with bytes it reads.
+func (s *Session) send(stdio [3]*os.File, secrets []*os.File) error {
+	var fds []int
+	for _, f := range append(stdio[:], secrets...) {
+		fds = append(fds, int(f.Fd()))
+	}
+	_, _, err := s.conn.WriteMsgUnix([]byte{0}, unix.UnixRights(fds...), nil)
+	return err
+}
+
+// Next returns the next event. The file is the PTY's master when Event.PTY is
+// set, else nil. io.EOF before an Exit event means that the daemon died.
+func (s *Session) Next() (Event, *os.File, error) {
+	line, err := s.lines.ReadBytes('\n')
+	if err != nil {
+		if len(line) > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		return Event{}, nil, err
+	}
+	var e Event
+	if err := json.Unmarshal(line, &e); err != nil {
+		return Event{}, nil, fmt.Errorf("read event: %w", err)
+	}
+	if e.PTY == nil {
+		return e, nil, nil
+	}
+	if len(s.fds) == 0 {
+		return e, nil, errors.New("omnijaild announced a terminal and sent none")
+	}
+	f := os.NewFile(uintptr(s.fds[0]), "pty")
+	s.fds = s.fds[1:]
+	return e, f, nil
+}
+
+// Control sends a signal or a resize.
+func (s *Session) Control(c Control) error {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err = s.conn.Write(append(b, '\n'))
+	return err
+}
+
+// Close ends the exec if it still runs.
+func (s *Session) Close() error {
+	for _, fd := range s.fds {
+		unix.Close(fd)
+	}
+	s.fds = nil
+	return s.conn.Close()
+}
+
+// receiver reads bytes and keeps the descriptors that come with them.
+type receiver struct{ s *Session }
+
+func (r receiver) Read(b []byte) (int, error) {
+	oob := make([]byte, unix.CmsgSpace(4*4))
+	n, oobn, _, _, err := r.s.conn.ReadMsgUnix(b, oob)
+	if oobn > 0 {
+		msgs, perr := unix.ParseSocketControlMessage(oob[:oobn])
+		if perr != nil {
+			return n, perr
+		}
+		for i := range msgs {
+			if fds, ferr := unix.ParseUnixRights(&msgs[i]); ferr == nil {
+				for _, fd := range fds {
+					unix.CloseOnExec(fd)
+				}
+				r.s.fds = append(r.s.fds, fds...)
+			}
+		}
+	}
+	if n == 0 && err == nil {
+		return 0, io.EOF
+	}
+	return n, err
+}

@@ -1,0 +1,61 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Version answers GET /v1/version.
+type Version struct {
+	Version string `json:"version"`
+	API     []int  `json:"api"`
+}
+
+// Jail is one running jail: GET /v1/jails and /v1/jails/{id}.
+type Jail struct {
+	ID       string    `json:"id"`
+	UID      uint32    `json:"uid"`
+	Policy   string    `json:"policy"`
+	Origin   string    `json:"origin"`
+	Backend  string    `json:"backend"`
+	Started  time.Time `json:"started"`
+	Weaken   []string  `json:"weaken,omitempty"`
+	Bindings []Binding `json:"bindings,omitempty"`
+	Notes    []string  `json:"notes,omitempty"`
+}
+
+// Policy is one policy by name: GET /v1/policies and /v1/policies/{name}. The
+// names of variables tell a client what to send; values and sources stay home.
+type Policy struct {
+	Name        string   `json:"name"`
+	Origin      string   `json:"origin"`
+	Description string   `json:"description,omitempty"`
+	Passthrough []string `json:"env_passthrough,omitempty"`
+	SecretEnv   []string `json:"secret_env,omitempty"` // variables its env sources name
+	CommandEnv  []string `json:"command_env,omitempty"`
+	Text        string   `json:"text,omitempty"` // in words, weakenings first
+}
+
+// PolicyCheck is the body of POST /v1/policies:check.
+type PolicyCheck struct {
+	Policy json.RawMessage `json:"policy"`
+}
+
+// PolicyTest is the body of POST /v1/policies:test; TestResult answers it.
+type PolicyTest struct {
+	Policy json.RawMessage `json:"policy"`
+	Method string          `json:"method"`
+	URL    string          `json:"url"`
+}
+
+// TestResult says what would happen to a request and why.
+type TestResult struct {
+	Allowed bool   `json:"allowed"`
+	Text    string `json:"text"`
+}
+
+// Drain is the body of POST /v1/drain. Timeout is a Go duration; empty waits
+// without end.
+type Drain struct {
+	Timeout string `json:"timeout,omitempty"`
+}

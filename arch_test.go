@@ -1,0 +1,124 @@
+package omnijail
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/omnijail/omnijail/internal/arch"
+)
+
+// The import table: arrows run down. A folder that is not here may import
+// nothing of ours; see docs/design.md for what each holds.
+var table = arch.Rules{
+	Imports: map[string][]string{
+		"api":             {},
+		"creds":           {"internal/egress"},
+		"internal/egress": {},
+		"internal/jail":   {"internal/egress", "creds"},
+		"internal/audit":  {},
+		"internal/config": {"internal/egress", "internal/jail"},
+		"internal/policy": {"internal/jail", "internal/node", "internal/egress", "creds"},
+		"internal/node":   {"internal/jail", "internal/landlock", "internal/cgroup"},
+
+		"runtime/bwrap":    {"internal/jail", "internal/node", "internal/stage", "internal/seccomp"},
+		"internal/caller":  {"internal/jail", "internal/peercred", "creds"},
+		"internal/stage":   {"internal/jail"},
+		"internal/trust":   {"internal/jail"},
+		"internal/spawn":   {"internal/jail"},
+		"internal/pty":     {},
+		"internal/initrun": {"internal/jail", "internal/seccomp"},
+		"internal/scout":   {"internal/jail", "creds"},
+		"internal/confine": {"internal/jail", "internal/seccomp"},
+
+		"netns":         {"netns/bpf"},
+		"netns/dnsstub": {"internal/egress"},
+		"mitm":          {"creds", "internal/egress", "internal/audit"},
+
+		"internal/egressd":      {"mitm", "creds", "internal/egress", "netns/dnsstub", "internal/audit", "internal/egressd/wire", "internal/seccomp"},
+		"internal/egressd/wire": {"creds", "internal/egress", "internal/audit"},
+
+		"internal/daemon": {
+			"api", "creds", "internal/egress", "internal/jail", "internal/policy", "internal/node", "internal/config",
+			"internal/caller", "internal/stage", "internal/trust", "internal/seccomp", "internal/cgroup", "internal/pty",
+			"internal/spawn", "internal/peercred", "internal/cleanup", "internal/audit", "netns", "internal/egressd/wire",
+			"internal/egressd/cage",
+		},
+		"internal/server": {"api", "internal/daemon", "internal/policy", "internal/peercred", "internal/config", "internal/audit", "internal/jail"},
+
+		"internal/lab":      {"internal/lab"},
+		"internal/arch":     {},
+		"internal/e2e":      {"api", "internal/lab"},
+		"examples/demo":     {"internal/lab", "api"},
+		"cmd/omnijaild":     {"api", "internal/config", "internal/daemon", "internal/server", "internal/egressd", "internal/node", "internal/policy", "internal/audit", "runtime/bwrap"},
+		"cmd/omnijail-init": {"internal/scout", "internal/confine", "internal/initrun"},
+		"cmd/omnijailctl":   {"api", "internal/policy", "internal/egress", "creds", "internal/audit"},
+	},
+	Sole: map[string][]string{
+		"github.com/elazarl/goproxy":             {"mitm/explicit"},
+		"github.com/gopacket/gopacket":           {"netns/observe"},
+		"github.com/landlock-lsm/go-landlock":    {"internal/confine", "internal/landlock", "internal/node"},
+		"github.com/seccomp/libseccomp-golang":   {"internal/seccomp/gen"},
+		"github.com/cilium/ebpf":                 {"netns/bpf"},
+		"unix.Setns":                             {"netns", "internal/spawn", "internal/confine"},
+		"unix.Unshare":                           {"netns", "internal/spawn", "internal/confine"},
+		"http.Client":                            {"internal/lab/...", "examples/demo"},
+		"http.Transport":                         {"mitm", "internal/lab/..."},
+		"http.DefaultClient":                     {},
+		"http.DefaultTransport":                  {},
+		"github.com/spf13/cobra":                 {"cmd/omnijailctl"},
+		"go.yaml.in/yaml/v4":                     {"internal/policy", "internal/config"},
+		"github.com/prometheus/client_golang":    {"internal/daemon/...", "internal/server"},
+		"github.com/bmatcuk/doublestar/v4":       {"internal/egress"},
+		"github.com/vishvananda/netlink":         {"netns"},
+		"github.com/opencontainers/runtime-spec": {"internal/jail", "internal/policy", "runtime/...", "internal/stage"},
+	},
+}
+
+func TestTheHouseKeepsItsShape(t *testing.T) {
+	found, err := table.Check(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range found {
+		t.Error(v)
+	}
+}
+
+// A check that cannot fail checks nothing: plant one violation of each kind.
+func TestTheShapeCheckSeesAPlantedViolation(t *testing.T) {
+	root := t.TempDir()
+	plant := func(name, src string) {
+		t.Helper()
+		p := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(src), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plant("creds/a.go", "package creds\nimport _ \"github.com/omnijail/omnijail/mitm\"\n")
+	plant("mitm/b.go", "package mitm\nimport _ \"github.com/cilium/ebpf/asm\"\n")
+	plant("internal/daemon/c.go", "package daemon\nimport \"golang.org/x/sys/unix\"\nvar _ = unix.Setns\n")
+	plant("internal/egress/fine.go", "package egress\nimport _ \"net/netip\"\n")
+
+	found, err := table.Check(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(found, "\n")
+	for _, want := range []string{
+		"creds/a.go imports mitm",
+		"mitm/b.go imports github.com/cilium/ebpf/asm, which is for netns/bpf alone",
+		"internal/daemon/c.go uses unix.Setns, which is for netns, internal/spawn, internal/confine alone",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("not found: %s\nin:\n%s", want, got)
+		}
+	}
+	if len(found) != 3 {
+		t.Errorf("want 3 violations, got:\n%s", got)
+	}
+}

@@ -1,0 +1,98 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/omnijail/omnijail/internal/egress"
+)
+
+// Upstream is the operator's own answer for names and roots.
+type Upstream struct {
+	// Hosts maps a name to one address and port that is dialled for it, exempt
+	// from the private-address guard for exactly that.
+	Hosts map[string]Host `yaml:"hosts"`
+	// CAFiles are extra roots, read at start and on reload.
+	CAFiles []string `yaml:"ca_files"`
+	// Proxy, a corporate proxy, is not in this build: naming one is an error.
+	Proxy string `yaml:"proxy"`
+	// DNS is the resolver to ask (IP:PORT); default the node's own.
+	DNS string `yaml:"dns"`
+}
+
+// Host is one entry of Upstream.Hosts; a plain IP:PORT is short for {address}.
+type Host struct {
+	Address  netip.AddrPort
+	Users    []string // names or ids; empty: every caller
+	Policies []string // names; empty: every policy
+}
+
+// UnmarshalYAML accepts IP:PORT or the mapping.
+func (h *Host) UnmarshalYAML(n *yaml.Node) error {
+	var long struct {
+		Address  string   `yaml:"address"`
+		Users    []string `yaml:"users"`
+		Policies []string `yaml:"policies"`
+	}
+	if n.Kind == yaml.ScalarNode {
+		long.Address = n.Value
+	} else if err := n.Load(&long, yaml.WithKnownFields()); err != nil {
+		return err
+	}
+	a, err := netip.ParseAddrPort(long.Address)
+	if err != nil || a.Port() == 0 {
+		return fmt.Errorf("line %d: %q is not IP:PORT", n.Line, long.Address)
+	}
+	*h = Host{Address: a, Users: long.Users, Policies: long.Policies}
+	return nil
+}
+
+func (u *Upstream) check() (errs []error) {
+	for name := range u.Hosts {
+		if h, err := egress.ParseHost(name); err != nil || h != name {
+			errs = append(errs, fmt.Errorf("upstream.hosts: %q is not a lower-case DNS name", name))
+		}
+	}
+	if u.Proxy != "" {
+		errs = append(errs, fmt.Errorf("upstream.proxy: not in this build"))
+	}
+	if u.DNS != "" {
+		if _, err := netip.ParseAddrPort(u.DNS); err != nil {
+			errs = append(errs, fmt.Errorf("upstream.dns: %q is not IP:PORT", u.DNS))
+		}
+	}
+	for _, f := range u.CAFiles {
+		if !strings.HasPrefix(f, "/") {
+			errs = append(errs, fmt.Errorf("upstream.ca_files: %q must be an absolute path", f))
+		}
+	}
+	return errs
+}
+
+// For returns the entries that hold for a caller and a policy.
+func (u *Upstream) For(uid uint32, user, policy string) map[string]netip.AddrPort {
+	out := map[string]netip.AddrPort{}
+	for name, h := range u.Hosts {
+		users := len(h.Users) == 0 || slices.Contains(h.Users, user) || slices.Contains(h.Users, fmt.Sprint(uid))
+		if users && (len(h.Policies) == 0 || slices.Contains(h.Policies, policy)) {
+			out[name] = h.Address
+		}
+	}
+	return out
+}
+
+// Egress is what the operator says about private addresses.
+type Egress struct {
+	// Private lets names reach private networks without a word in a policy.
+	Private []Private `yaml:"private"`
+}
+
+// Private exempts an address range for the names that match Host.
+type Private struct {
+	Host string       `yaml:"host"`
+	CIDR netip.Prefix `yaml:"cidr"`
+}
