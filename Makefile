@@ -30,7 +30,7 @@ demo: ## the main job on this machine: gh api user in a jail, against an embedde
 
 .PHONY: test
 test: build ## every test, unit and end to end (root; real bwrap, namespaces, TLS, git, gh)
-	go test -race -count=$(COUNT) $(TESTFLAGS) ./...
+	@go test -race -count=$(COUNT) $(TESTFLAGS) ./...
 
 .PHONY: lint
 lint: ## gofmt, vet, staticcheck, known vulnerabilities, words
