@@ -1,0 +1,173 @@
+package wire
+
+import (
+	"errors"
+	"io"
+	"os"
+	"reflect"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func pair(t *testing.T) (daemon, egress *Conn) {
+	t.Helper()
+	d, e, err := Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if daemon, err = NewConn(d); err != nil {
+		t.Fatal(err)
+	}
+	if egress, err = NewConn(e); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { daemon.Close(); egress.Close() })
+	return daemon, egress
+}
+
+func file(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func TestOrdersArriveWithTheirDescriptors(t *testing.T) {
+	d, e := pair(t)
+	orders := []struct {
+		m     Message
+		files int
+	}{
+		{Hello{Seq: 1, Config: file(t)}, 1},
+		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP4: file(t), TCP6: file(t), UDP4: file(t), UDP6: file(t)}, 5},
+		{Secret{Jail: testJail, Binding: 2, Generation: 3, By: ByPipe, Value: file(t), Stderr: file(t)}, 2},
+		{Secret{Jail: testJail, By: ByMemfd, Value: file(t)}, 1},
+		{Secret{Jail: testJail, By: ByNone, Stderr: file(t)}, 1},
+		{Secret{Jail: testJail, By: ByDrop}, 0},
+		{Detach{Seq: 4, Jail: testJail}, 0},
+		{Freeze{Seq: 5, Jail: testJail}, 0},
+		{Ack{Records: []Written{{1, "01234567"}, {2, ""}}}, 0},
+	}
+	for _, o := range orders {
+		if err := d.SendMessage(o.m); err != nil {
+			t.Fatalf("%T: %v", o.m, err)
+		}
+		f, err := e.ReceiveFiles()
+		if err != nil {
+			t.Fatalf("%T: %v", o.m, err)
+		}
+		if len(f.Files) != o.files {
+			t.Errorf("%T came with %d descriptors", o.m, len(f.Files))
+		}
+		m, err := DecodeDown(f)
+		if err != nil {
+			t.Errorf("%T: %v", o.m, err)
+		} else if reflect.TypeOf(m) != reflect.TypeOf(o.m) {
+			t.Errorf("%T came as %T", o.m, m)
+		}
+		f.Close()
+	}
+}
+
+// TestS10_DaemonTakesNoDescriptor: a hostile egress process sends one.
+func TestS10_DaemonTakesNoDescriptor(t *testing.T) {
+	d, e := pair(t)
+	if err := e.Send(Frame{Kind: KindGone, Body: []byte(testJail), Files: []*os.File{file(t)}}); err != nil {
+		t.Fatal(err)
+	}
+	before := openDescriptors(t)
+	if _, err := d.Receive(); !errors.Is(err, ErrProtocol) {
+		t.Errorf("a descriptor was taken: %v", err)
+	}
+	if after := openDescriptors(t); after > before {
+		t.Errorf("descriptors went from %d to %d", before, after)
+	}
+}
+
+func openDescriptors(t *testing.T) int {
+	t.Helper()
+	es, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(es)
+}
+
+func TestS10_MalformedPacketsAreRefused(t *testing.T) {
+	header := func(n uint32) []byte {
+		return []byte{69, 0, 0, 0, 0, 0, 0, 0, byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}
+	}
+	for name, packet := range map[string][]byte{
+		"no header":     {1, 2, 3},
+		"short body":    header(5),
+		"length beyond": append(header(0xffffffff), 1),
+		"body beyond":   append(header(1), 1, 2),
+		"too long":      append(header(MaxBody+1), make([]byte, MaxBody+1)...),
+		"far too long":  append(header(100000), make([]byte, 100000)...),
+	} {
+		d, e := pair(t)
+		if _, _, err := e.c.WriteMsgUnix(packet, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Receive(); !errors.Is(err, ErrProtocol) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCloseIsEOFForThePeer(t *testing.T) {
+	d, e := pair(t)
+	d.Close()
+	d.Close()
+	if _, err := e.ReceiveFiles(); err != io.EOF {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDocumentsMustBeSealed(t *testing.T) {
+	want := Spec{Keys: []string{"k"}, BodyDeny: true}
+	f, err := Seal("spec", want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var got Spec
+	if err := Unseal(f, &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, err := f.WriteAt([]byte("x"), 0); !errors.Is(err, unix.EPERM) {
+		t.Errorf("a sealed document was changed: %v", err)
+	}
+
+	fd, err := unix.MemfdCreate("open", unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := os.NewFile(uintptr(fd), "open")
+	defer open.Close()
+	open.WriteString(`{}`)
+	plain, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	plain.WriteString(`{}`)
+	for _, f := range []*os.File{open, plain} {
+		if err := Unseal(f, &got); !errors.Is(err, ErrProtocol) {
+			t.Errorf("%s: %v", f.Name(), err)
+		}
+	}
+	unknown, err := Seal("x", map[string]int{"new_field": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unknown.Close()
+	if err := Unseal(unknown, &got); !errors.Is(err, ErrProtocol) {
+		t.Errorf("an unknown field is taken: %v", err)
+	}
+}

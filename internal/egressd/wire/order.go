@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"fmt"
+	"os"
+)
+
+// Hello is the first message: the Config, a sealed memfd.
+type Hello struct {
+	Seq    uint32
+	Config *os.File
+}
+
+func (m Hello) encode() (Frame, error) {
+	return Frame{Kind: KindHello, Seq: m.Seq, Files: []*os.File{m.Config}}, nil
+}
+
+// Attach gives a jail: its Spec, a sealed memfd, and the sockets made in its
+// network namespace.
+type Attach struct {
+	Seq                    uint32
+	Jail                   string
+	Spec                   *os.File
+	TCP4, TCP6, UDP4, UDP6 *os.File
+}
+
+func (m Attach) encode() (Frame, error) {
+	f, err := jailFrame(KindAttach, m.Seq, m.Jail)
+	f.Files = []*os.File{m.Spec, m.TCP4, m.TCP6, m.UDP4, m.UDP6}
+	return f, err
+}
+
+// Detach takes a jail away.
+type Detach struct {
+	Seq  uint32
+	Jail string
+}
+
+func (m Detach) encode() (Frame, error) { return jailFrame(KindDetach, m.Seq, m.Jail) }
+
+// Freeze cuts a jail's network and keeps its state.
+type Freeze struct {
+	Seq  uint32
+	Jail string
+}
+
+func (m Freeze) encode() (Frame, error) { return jailFrame(KindFreeze, m.Seq, m.Jail) }
+
+func jailFrame(k Kind, seq uint32, jail string) (Frame, error) {
+	var b fields
+	if err := b.jail(jail); err != nil {
+		return Frame{}, err
+	}
+	return Frame{Kind: k, Seq: seq, Body: b}, nil
+}
+
+// Delivery says how a Secret's value comes.
+type Delivery uint8
+
+// The deliveries.
+const (
+	ByPipe  Delivery = iota // Value is the read end of a pipe that a source fills
+	ByMemfd                 // Value is a sealed memfd that a client filled
+	ByNone                  // no source gave one: requests that need it are refused
+	ByDrop                  // no source gave one and the binding is optional: it is as if not there
+	deliveryLimit
+)
+
+// Secret gives the value of one binding, unread by the daemon. Stderr, the read
+// end of a pipe, may be nil.
+type Secret struct {
+	Jail       string
+	Binding    uint16
+	Generation uint64
+	By         Delivery
+	Value      *os.File
+	Stderr     *os.File
+}
+
+func (m Secret) encode() (Frame, error) {
+	var b fields
+	if err := b.jail(m.Jail); err != nil {
+		return Frame{}, err
+	}
+	b.u16(m.Binding)
+	b.u64(m.Generation)
+	b.u8(uint8(m.By))
+	f := Frame{Kind: KindSecret, Body: b}
+	if m.By == ByPipe || m.By == ByMemfd {
+		f.Files = append(f.Files, m.Value)
+	}
+	if m.Stderr != nil {
+		f.Files = append(f.Files, m.Stderr)
+	}
+	return f, nil
+}
+
+// Ack says which records have been written, one per Event that waits. A frame
+// carries a whole batch.
+type Ack struct{ Records []Written }
+
+// Written is one record. Without an ID it could not be written, and what the
+// event described must not happen.
+type Written struct {
+	Seq uint32
+	ID  string
+}
+
+// MaxBatch is the most records one Ack carries.
+const MaxBatch = 512
+
+func (m Ack) encode() (Frame, error) {
+	if len(m.Records) > MaxBatch {
+		return Frame{}, fmt.Errorf("ack of %d records, more than %d", len(m.Records), MaxBatch)
+	}
+	var b fields
+	b.u16(uint16(len(m.Records)))
+	for _, w := range m.Records {
+		if w.ID != "" && !isRecordID(w.ID) {
+			return Frame{}, fmt.Errorf("ack: not a record id: %.32q", w.ID)
+		}
+		b.u32(w.Seq)
+		b.text(w.ID, RecordIDSize)
+	}
+	return Frame{Kind: KindAck, Body: b}, nil
+}

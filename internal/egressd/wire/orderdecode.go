@@ -1,0 +1,102 @@
+package wire
+
+// DecodeDown reads what the daemon sent. The message owns the frame's files;
+// after an error they are closed.
+func DecodeDown(f Frame) (m Message, err error) {
+	switch f.Kind {
+	case KindHello:
+		m, err = decodeHello(f)
+	case KindAttach:
+		m, err = decodeAttach(f)
+	case KindSecret:
+		m, err = decodeSecret(f)
+	case KindDetach:
+		var jail string
+		jail, err = decodeJail(f)
+		m = Detach{Seq: f.Seq, Jail: jail}
+	case KindFreeze:
+		var jail string
+		jail, err = decodeJail(f)
+		m = Freeze{Seq: f.Seq, Jail: jail}
+	case KindAck:
+		m, err = decodeAck(f)
+	default:
+		err = unknownKind(f.Kind)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func decodeHello(f Frame) (Hello, error) {
+	r := reader{b: f.Body}
+	if r.files(f, 1) {
+		return Hello{Seq: f.Seq, Config: f.Files[0]}, r.end()
+	}
+	return Hello{}, r.end()
+}
+
+func decodeAttach(f Frame) (Attach, error) {
+	r := reader{b: f.Body}
+	m := Attach{Seq: f.Seq, Jail: r.jail()}
+	if r.files(f, MaxFiles) {
+		m.Spec, m.TCP4, m.TCP6, m.UDP4, m.UDP6 = f.Files[0], f.Files[1], f.Files[2], f.Files[3], f.Files[4]
+	}
+	return m, r.end()
+}
+
+func decodeJail(f Frame) (string, error) {
+	r := reader{b: f.Body}
+	jail := r.jail()
+	r.files(f, 0)
+	return jail, r.end()
+}
+
+func decodeSecret(f Frame) (Secret, error) {
+	r := reader{b: f.Body}
+	m := Secret{Jail: r.jail(), Binding: r.binding(), Generation: r.u64(), By: Delivery(r.u8())}
+	want := 0
+	switch {
+	case m.By >= deliveryLimit:
+		r.fail("unknown delivery %d", uint8(m.By))
+	case m.By == ByPipe || m.By == ByMemfd:
+		want = 1
+	}
+	switch len(f.Files) - want {
+	case 0:
+	case 1:
+		m.Stderr = f.Files[want]
+	default:
+		r.fail("secret with %d descriptors", len(f.Files))
+	}
+	if r.err == nil && want == 1 {
+		m.Value = f.Files[0]
+	}
+	return m, r.end()
+}
+
+func decodeAck(f Frame) (Ack, error) {
+	r := reader{b: f.Body}
+	r.files(f, 0)
+	n := int(r.u16())
+	if n > MaxBatch {
+		r.fail("ack of %d records", n)
+	}
+	var m Ack
+	for range n {
+		if r.err != nil {
+			break
+		}
+		m.Records = append(m.Records, Written{Seq: r.u32(), ID: r.recordID()})
+	}
+	return m, r.end()
+}
+
+func (r *reader) files(f Frame, want int) bool {
+	if len(f.Files) != want {
+		r.fail("kind %d came with %d descriptors instead of %d", f.Kind, len(f.Files), want)
+	}
+	return r.err == nil
+}

@@ -1,0 +1,37 @@
+package wire
+
+import (
+	"net/netip"
+
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/egress"
+)
+
+// MaxRules is the most rules a Spec may hold; a policy's own ceiling is the same.
+const MaxRules = 2000
+
+// Config is what an egress process is told once, by Hello.
+type Config struct {
+	Roots    []byte                    `json:"roots"`              // PEM: the node's roots and upstream.ca_files
+	Hosts    map[string]netip.AddrPort `json:"hosts,omitempty"`    // upstream.hosts that hold for every jail of this process
+	Private  []Exemption               `json:"private,omitempty"`  // egress.private
+	Resolver netip.AddrPort            `json:"resolver,omitempty"` // upstream.dns; the zero value is the node's own
+}
+
+// Exemption lets one host pattern have an address inside Prefix although it is
+// private.
+type Exemption struct {
+	Host   string       `json:"host"`
+	Prefix netip.Prefix `json:"prefix"`
+}
+
+// Spec is what an egress process must know of one jail. It holds no secret.
+type Spec struct {
+	Rules        []egress.Rule             `json:"rules,omitempty"`
+	Bindings     []creds.Binding           `json:"bindings,omitempty"`
+	Keys         []string                  `json:"keys,omitempty"`  // one per binding: names its value in the cache; empty: never kept
+	Hosts        map[string]netip.AddrPort `json:"hosts,omitempty"` // upstream.hosts of this policy
+	AllowPrivate bool                      `json:"allow_private,omitempty"`
+	BodyDeny     bool                      `json:"body_deny,omitempty"` // placeholder_in_body: deny
+	Freeze       bool                      `json:"freeze,omitempty"`    // on_misuse: freeze
+}
