@@ -15,10 +15,13 @@ type Launch struct {
 	TTY    bool   // setsid, and descriptor 0 becomes the controlling terminal
 	Filter string // name of the seccomp filter: "default", or a weakening's
 	Stdio  [3]int // the donated descriptors that become 0, 1, 2; -1 is /dev/null
+	Limits []Rlimit
 }
 
-// Overlay is what exists only once the egress process has answered.
-type Overlay struct {
-	Env   map[string]string // placeholders: GH_TOKEN=oa_cred_…
-	CADER []byte            // the jail's CA certificate, opaque to the daemon
+// Rlimit lowers one resource limit below the table that every jail gets.
+// Resource is the kernel's number (RLIMIT_NOFILE is 7); a limit that would be
+// higher than the inherited hard limit is cut to it.
+type Rlimit struct {
+	Resource   uint32
+	Soft, Hard uint64
 }
