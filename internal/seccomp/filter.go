@@ -1,0 +1,81 @@
+// Package seccomp holds the system call filters of omnijail as finished BPF
+// programs: Jail for the command in a jail, Outer for bwrap's own processes
+// around it, Egress for the process that talks to the network.
+//
+// The programs are written ahead of time by gen, committed under bpf and
+// embedded, so that nothing here needs cgo or a library on the node. An
+// architecture without committed filters does not build on Linux.
+//
+// Jail and Outer refuse what is listed and allow the rest; Egress allows what is
+// listed and refuses the rest. All three answer ENOSYS to system calls that
+// nobody has reviewed and to every ABI but the native one.
+package seccomp
+
+//go:generate go run ./gen bpf
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Filter is one classic BPF program, in the layout of the kernel's struct
+// sock_filter.
+type Filter []byte
+
+// Default is the name of the filter of a jail without weakenings.
+const Default = "default"
+
+var weakenings = []string{"ptrace", "nested_sandbox", "compat_abi"}
+
+// Jail returns the filter of a command. At most one weakening that concerns
+// system calls may be given: "ptrace", "nested_sandbox" or "compat_abi". It
+// fails where there is no such filter.
+func Jail(weaken ...string) (Filter, error) {
+	name, err := Name(weaken...)
+	if err != nil {
+		return nil, err
+	}
+	return load(name)
+}
+
+// Outer returns the filter that bwrap installs in its own processes, and that
+// the command inherits: the jail's, less what omnijail-init still calls while it
+// sets limits and leaves the node's keyring. Give it the jail's own weakenings.
+func Outer(weaken ...string) (Filter, error) {
+	name, err := Name(weaken...)
+	if err != nil {
+		return nil, err
+	}
+	if name == Default {
+		return load("outer")
+	}
+	return load("outer-" + name)
+}
+
+// Egress returns the allow-list of the egress process: what the Go runtime and
+// net need, no execve, no process, no file written, no Unix socket made.
+func Egress() (Filter, error) { return load("egress") }
+
+// Name returns the name of the filter that Jail returns for the same
+// weakenings; Named takes it back.
+func Name(weaken ...string) (string, error) {
+	switch len(weaken) {
+	case 0:
+		return Default, nil
+	case 1:
+		if !slices.Contains(weakenings, weaken[0]) {
+			return "", fmt.Errorf("weakening %.40q selects no seccomp filter (known: %v)", weaken[0], weakenings)
+		}
+		return weaken[0], nil
+	}
+	return "", fmt.Errorf("no seccomp filter for %s together: choose one", strings.Join(weaken, " and "))
+}
+
+// Named returns the jail filter called name: Default or a weakening.
+func Named(name string) (Filter, error) {
+	if name == Default {
+		return Jail()
+	}
+	return Jail(name)
+}

@@ -1,0 +1,54 @@
+//go:build linux && cgo
+
+package main
+
+import "golang.org/x/sys/unix"
+
+// Weakenings that select another filter. Their names are the policy's.
+const (
+	weakPtrace = "ptrace"
+	weakNested = "nested_sandbox"
+	weakCompat = "compat_abi"
+)
+
+// jailFilters returns the default filter, one per weakening, and beside each the
+// outer filter that bwrap's own processes get. A weakening needs both: filters
+// add up, and the outer one is inherited.
+func jailFilters() []filter {
+	var all []filter
+	for _, weak := range []string{"", weakPtrace, weakNested, weakCompat} {
+		inner, outer := "default", "outer"
+		if weak != "" {
+			inner, outer = weak, "outer-"+weak
+		}
+		all = append(all, jail(inner, weak, false), jail(outer, weak, true))
+	}
+	return all
+}
+
+// jail returns the filter of a command. The outer filter is in force while
+// omnijail-init still sets limits and joins a fresh keyring.
+func jail(name, weak string, outer bool) filter {
+	f := filter{name: name, compat: weak == weakCompat}
+	for _, calls := range [][]string{kernelCode, wholeNode, memoryPolicy, handles, rings, unseen, keyrings} {
+		f.rules = append(f.rules, refuse(unix.EPERM, calls...)...)
+	}
+	f.rules = append(f.rules, refuse(unix.ENOSYS, unreadable...)...)
+	if weak != weakPtrace {
+		f.rules = append(f.rules, refuse(unix.EPERM, tracing...)...)
+	}
+	if weak != weakNested {
+		for _, calls := range [][]string{mounts, namespaces, hostNames} {
+			f.rules = append(f.rules, refuse(unix.EPERM, calls...)...)
+		}
+		f.rules = append(f.rules, newNamespaces()...)
+	}
+	if !outer {
+		f.rules = append(f.rules, refuse(unix.EPERM, "keyctl")...)
+		f.rules = append(f.rules, coreLimit()...)
+	}
+	for _, group := range [][]rule{sockets(), typing(), personalities(), setuid()} {
+		f.rules = append(f.rules, group...)
+	}
+	return f
+}
