@@ -23,6 +23,7 @@ type OpenReply struct {
 	Grants []OpenGrant  `json:"grants,omitempty"`
 	Exec   string       `json:"exec,omitempty"` // absolute path to execute inside
 	Git    []GitSetting `json:"git,omitempty"`
+	Pins   []string     `json:"pins,omitempty"` // canonical paths of the pins that exist
 	Stdio  []StdioKind  `json:"stdio,omitempty"`
 	Hidden []string     `json:"hidden,omitempty"` // names masked at the top of cwd, for text 7
 	Notes  []string     `json:"notes,omitempty"`
@@ -34,7 +35,10 @@ type OpenGrant struct {
 	Dir   bool   `json:"dir"`
 	Write bool   `json:"write"`
 	// Names below the grant, one or more components, that the second phase
-	// turns into descriptors below the staged tree.
+	// turns into descriptors below the staged tree. Held ones are directories
+	// bound onto themselves as they are, because renaming the parent of a
+	// protected name would carry the protection away.
+	Held     []OpenName `json:"held,omitempty"`
 	Masked   []OpenName `json:"masked,omitempty"`   // hidden behind an empty file or directory
 	ReadOnly []OpenName `json:"readonly,omitempty"` // bound onto themselves, read-only
 }

@@ -1,0 +1,52 @@
+package jail
+
+import "github.com/omnijail/omnijail/creds"
+
+// ScoutAsk is the first packet to a scout: who it becomes and what it does then.
+// Exactly one of Open and Source is set.
+type ScoutAsk struct {
+	As Credential `json:"as"`
+	// Listeners are the paths of our own sockets, as bound: a connection to one
+	// of them is never donated to a jail.
+	Listeners []string       `json:"listeners,omitempty"`
+	Open      *OpenRequest   `json:"open,omitempty"`
+	Source    *SourceRequest `json:"source,omitempty"`
+}
+
+// Credential is what the kernel says of the caller. A scout with uid 0 or gid 0
+// does nothing.
+type Credential struct {
+	UID    uint32   `json:"uid"`
+	GID    uint32   `json:"gid"`
+	Groups []uint32 `json:"groups,omitempty"`
+}
+
+// ScoutNames asks for the names below the trees that come with it, one descriptor
+// per OpenGrant. There is no field: the scout knows what it answered before.
+type ScoutNames struct{}
+
+// ScoutNamesReply says which names were there. Each entry stands for one name in
+// the order grant by grant, within a grant Held, ReadOnly, Masked; a descriptor
+// follows for each true one.
+type ScoutNamesReply struct {
+	Err   *OpenError `json:"err,omitempty"`
+	Found []bool     `json:"found,omitempty"`
+}
+
+// SourceRequest asks for the value of the first source that has one. Descriptors
+// follow: the write end of the pipe for the value, that for the error output, and
+// one O_PATH descriptor per tree that the jail may write.
+type SourceRequest struct {
+	Sources []creds.Source `json:"sources"` // kinds file and command
+	Home    string         `json:"home"`
+	Env     []string       `json:"env"` // KEY=VALUE: all that a command gets
+}
+
+// SourceReply says what became of a SourceRequest. It never holds a value.
+type SourceReply struct {
+	OK     bool   `json:"ok"`
+	Index  int    `json:"index"`          // of the source that answered or, on failure, decided
+	Exit   int    `json:"exit,omitempty"` // of a command that failed
+	Reason string `json:"reason,omitempty"`
+	Fix    string `json:"fix,omitempty"`
+}
