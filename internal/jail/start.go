@@ -1,6 +1,10 @@
 package jail
 
-import "syscall"
+import (
+	"encoding/binary"
+	"errors"
+	"syscall"
+)
 
 // Step is the part of omnijail-init run that failed. It travels as one byte.
 type Step uint8
@@ -59,8 +63,36 @@ func (e *StartError) Exit() int {
 	switch e.Errno {
 	case syscall.ENOENT, syscall.ENOTDIR:
 		return 127
-	case syscall.EACCES, syscall.ENOEXEC, syscall.EISDIR, syscall.EPERM, syscall.ETXTBSY, syscall.ELIBBAD, syscall.ELOOP:
+	case syscall.EACCES, syscall.ENOEXEC, syscall.EISDIR, syscall.EPERM, syscall.ETXTBSY, syscall.ELOOP:
 		return 126
 	}
 	return 125
+}
+
+// MaxStartPacket bounds an encoded StartError in bytes.
+const MaxStartPacket = startHeader + MaxStartText
+
+const startHeader = 1 + 1 + 4 // 'E', stage, errno
+
+// EncodeStartError returns e as init sends it: 'E', the step, the errno as four
+// bytes big-endian, and the text, cut to MaxStartText.
+func EncodeStartError(e *StartError) []byte {
+	text := e.Text
+	if len(text) > MaxStartText {
+		text = text[:MaxStartText]
+	}
+	b := put32([]byte{'E', byte(e.Stage)}, uint32(e.Errno))
+	return append(b, text...)
+}
+
+// DecodeStartError is the inverse of EncodeStartError.
+func DecodeStartError(b []byte) (*StartError, error) {
+	if len(b) < startHeader || len(b) > MaxStartPacket || b[0] != 'E' {
+		return nil, errors.New("not a failure report of init")
+	}
+	return &StartError{
+		Stage: Step(b[1]),
+		Errno: syscall.Errno(binary.BigEndian.Uint32(b[2:])),
+		Text:  string(b[startHeader:]),
+	}, nil
 }

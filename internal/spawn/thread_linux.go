@@ -1,0 +1,116 @@
+package spawn
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// namespaces are those that a thread returns to.
+type namespaces struct {
+	net, mnt *os.File
+}
+
+func openNamespaces() (namespaces, error) {
+	net, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return namespaces{}, err
+	}
+	mnt, err := os.Open("/proc/thread-self/ns/mnt")
+	if err != nil {
+		net.Close()
+		return namespaces{}, err
+	}
+	return namespaces{net, mnt}, nil
+}
+
+// addThread starts one spawner thread and returns once it serves.
+func (p *Pool) addThread() error {
+	ready := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: see New
+		if err := prepareThread(); err != nil {
+			ready <- err
+			return
+		}
+		ready <- nil
+		p.serve()
+	}()
+	return <-ready
+}
+
+// prepareThread makes the calling thread fit to enter mount namespaces and gives
+// it what its children shall inherit: no priority of the daemon's.
+func prepareThread() error {
+	if err := unix.Unshare(unix.CLONE_FS); err != nil {
+		return fmt.Errorf("spawner thread: own working directory: %w", err)
+	}
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}
+	if err := unix.SchedSetAttr(0, &attr, 0); err != nil && !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("spawner thread: normal scheduling: %w", err)
+	}
+	const ofThread = 1 // IOPRIO_WHO_PROCESS: one thread
+	if _, _, errno := unix.RawSyscall(unix.SYS_IOPRIO_SET, ofThread, 0, 0); errno != 0 {
+		return fmt.Errorf("spawner thread: normal input/output priority: %w", errno)
+	}
+	return nil
+}
+
+// serve runs jobs until the thread cannot be brought back to the node's
+// namespaces. Such a thread stays, because its children die with it, but takes
+// no further job.
+func (p *Pool) serve() {
+	for j := range p.jobs {
+		process, err := p.run(j)
+		back := p.goHome(j.opts)
+		j.reply <- result{process, errors.Join(err, back)}
+		if back != nil {
+			if err := p.addThread(); err != nil {
+				panic("omnijail: internal error: no spawner thread: " + err.Error())
+			}
+			select {}
+		}
+	}
+}
+
+// run enters the namespaces of j on the calling thread and starts its command.
+func (p *Pool) run(j job) (*Process, error) {
+	if j.opts.Netns != nil {
+		if err := unix.Setns(int(j.opts.Netns.Fd()), unix.CLONE_NEWNET); err != nil {
+			return nil, fmt.Errorf("enter network namespace: %w", err)
+		}
+	}
+	if j.opts.Stage != nil {
+		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+			return nil, fmt.Errorf("new mount namespace: %w", err)
+		}
+		// Nothing that is mounted here may reach the node, while an unmount on
+		// the node must reach us: a private copy would keep it alive.
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+			return nil, fmt.Errorf("make mounts slaves of the node's: %w", err)
+		}
+		if err := j.opts.Stage(); err != nil {
+			return nil, err
+		}
+	}
+	return start(j.cmd, j.opts.Cgroup, p.devNull)
+}
+
+// goHome brings the calling thread back. The mount namespace is entered by
+// descriptor, which also resets root and working directory.
+func (p *Pool) goHome(o Options) error {
+	if o.Netns != nil {
+		if err := unix.Setns(int(p.home.net.Fd()), unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("return to the node's network namespace: %w", err)
+		}
+	}
+	if o.Stage != nil {
+		if err := unix.Setns(int(p.home.mnt.Fd()), unix.CLONE_NEWNS); err != nil {
+			return fmt.Errorf("return to the node's mount namespace: %w", err)
+		}
+	}
+	return nil
+}
