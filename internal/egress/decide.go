@@ -3,7 +3,6 @@ package egress
 import (
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -57,25 +56,25 @@ func (rs *Rules) decide(c *candidate) Verdict {
 		case r.Deny:
 			continue
 		case miss == missNone:
-			v.add(r.place, r)
+			v.add(r)
 		case miss > best:
 			best, v.Nearest = miss, r.place
 		}
 	}
 	if v.Allow {
-		v.Nearest, v.Why = -1, "allowed by "+strconv.Quote(rs.Rule(v.Index).String())
+		v.Nearest, v.Why = -1, "allowed by "+rs.rules[v.Index].quoted
 		return v
 	}
 	v.Ambiguous = best == missAmbiguous
 	v.Why = "no rule allows it"
 	if v.Nearest >= 0 {
-		v.Why += " (nearest: " + strconv.Quote(rs.Rule(v.Nearest).String()) + ", but " + best.reason() + ")"
+		v.Why += " (nearest: " + rs.rules[v.Nearest].quoted + ", but " + best.reason() + ")"
 	}
 	return v
 }
 
 func refuse(r *compiled, miss miss) Verdict {
-	v := Verdict{Index: r.place, Nearest: -1, Why: "denied by " + strconv.Quote(r.String())}
+	v := Verdict{Index: r.place, Nearest: -1, Why: "denied by " + r.quoted}
 	if miss == missAmbiguous {
 		v.Ambiguous = true
 		v.Why += ", which cannot be judged: " + miss.reason()
@@ -85,12 +84,12 @@ func refuse(r *compiled, miss miss) Verdict {
 
 // add joins a matching allow rule to the verdict. Order has no meaning, so what
 // one rule permits is permitted; only Index depends on which came first.
-func (v *Verdict) add(i int, r *compiled) {
+func (v *Verdict) add(r *compiled) {
 	if !v.Allow {
-		v.Allow, v.Index, v.MaxBody, v.AllowPrivate = true, i, r.MaxBody, r.AllowPrivate
+		v.Allow, v.Index, v.MaxBody, v.AllowPrivate = true, r.place, r.MaxBody, r.AllowPrivate
 		return
 	}
-	v.Index = min(v.Index, i)
+	v.Index = min(v.Index, r.place)
 	if v.MaxBody != 0 {
 		v.MaxBody = max(v.MaxBody, r.MaxBody)
 		if r.MaxBody == 0 {

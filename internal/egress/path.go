@@ -68,7 +68,8 @@ func CheckPath(path string) error {
 		return err
 	}
 	for seg := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-		name, _, _ := strings.Cut(strings.ReplaceAll(seg, "%3B", ";"), ";")
+		name, _, _ := strings.Cut(seg, ";")
+		name, _, _ = strings.Cut(name, "%3B")
 		if name == "." || name == ".." {
 			return errors.New("path: a dot segment with parameters")
 		}
@@ -77,7 +78,10 @@ func CheckPath(path string) error {
 }
 
 func checkEscapes(path string) error {
-	var raw []byte
+	if !strings.Contains(path, "%") {
+		return nil
+	}
+	raw := make([]byte, 0, len(path))
 	for i := 0; i < len(path); i++ {
 		if path[i] != '%' {
 			raw = append(raw, path[i])
@@ -87,6 +91,8 @@ func checkEscapes(path string) error {
 		switch {
 		case !ok:
 			return errors.New("path: a broken percent escape")
+		case isUnreserved(v):
+			return errors.New("path: not normalised")
 		case v == '/' || v == '\\':
 			return errors.New("path: an escaped slash or backslash")
 		case v < ' ' || v == 0x7f:

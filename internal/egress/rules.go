@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -21,9 +22,10 @@ type Rules struct {
 // compiled is a rule with its globs taken apart.
 type compiled struct {
 	Rule
-	place int      // in Compile's input
-	glob  []string // segments of Path, nil when the rule takes any path
-	loose []string // the same for a deny rule, see loosen
+	place  int      // in Compile's input
+	quoted string   // String, for verdicts
+	glob   []string // segments of Path, nil when the rule takes any path
+	loose  []string // the same for a deny rule, see loosen
 }
 
 // Compile checks the rules and indexes them by host. Errors name the rule.
@@ -48,7 +50,7 @@ func Compile(rules []Rule) (*Rules, error) {
 }
 
 func compileRule(r Rule, place int) compiled {
-	c := compiled{Rule: r, place: place}
+	c := compiled{Rule: r, place: place, quoted: strconv.Quote(r.String())}
 	if r.Scheme == TCP || r.Path == AnyPath {
 		return c
 	}
@@ -123,7 +125,7 @@ func (r *compiled) wholeHost() bool {
 func (rs *Rules) Reaches(a Authority, methods []string, glob string) bool {
 	for r := range rs.forHost(a.Host()) {
 		if !r.Deny && r.Scheme == HTTPS && r.coversPort(a.port) &&
-			methodsMeet(r.Methods, methods) && GlobsMeet(r.Path, glob) {
+			MethodsMeet(r.Methods, methods) && GlobsMeet(r.Path, glob) {
 			return true
 		}
 	}
@@ -132,7 +134,7 @@ func (rs *Rules) Reaches(a Authority, methods []string, glob string) bool {
 
 func (r *compiled) coversPort(port uint16) bool { return r.Port == 0 || r.Port == port }
 
-// methodsMeet reports whether two method lists share one; nil is any.
-func methodsMeet(a, b []string) bool {
+// MethodsMeet reports whether two method lists share one; nil is any.
+func MethodsMeet(a, b []string) bool {
 	return a == nil || b == nil || slices.ContainsFunc(a, func(m string) bool { return slices.Contains(b, m) })
 }
