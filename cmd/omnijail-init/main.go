@@ -1,0 +1,32 @@
+// Command omnijail-init is the small static program that the daemon starts for
+// what it must not do itself: work as the caller, inside a cage or inside a
+// jail. It is executed from a sealed memory file, never by a user.
+package main
+
+import (
+	"os"
+	"runtime"
+
+	"github.com/omnijail/omnijail/internal/initrun"
+)
+
+// The identity of a process is dropped thread by thread; everything here happens
+// on the main one, which must stay the goroutine's.
+func init() { runtime.LockOSThread() }
+
+const exitUsage = 125
+
+var verbs = map[string]func(args []string) int{
+	"run": initrun.Main,
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		os.Exit(exitUsage)
+	}
+	verb, ok := verbs[os.Args[1]]
+	if !ok {
+		os.Exit(exitUsage)
+	}
+	os.Exit(verb(os.Args[2:]))
+}

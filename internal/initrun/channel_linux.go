@@ -1,0 +1,39 @@
+package initrun
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// channel is the descriptor of the socket to the daemon.
+type channel int
+
+// ready hands the daemon a pidfd of this process and waits for its go. False
+// means that the daemon is gone or does not want the command any more.
+func (c channel) ready() bool {
+	unix.CloseOnExec(int(c))
+	pidfd, err := unix.PidfdOpen(unix.Getpid(), 0)
+	if err != nil {
+		c.fail(fail(jail.StepLaunch, err, "pidfd_open"))
+		return false
+	}
+	err = unix.Sendmsg(int(c), []byte("R"), unix.UnixRights(pidfd), nil, unix.MSG_NOSIGNAL)
+	unix.Close(pidfd)
+	if err != nil {
+		return false
+	}
+	var answer [1]byte
+	for {
+		n, err := unix.Read(int(c), answer[:])
+		if err == unix.EINTR {
+			continue
+		}
+		return err == nil && n == 1 && answer[0] == 'G'
+	}
+}
+
+// fail reports e; a daemon that is gone is not missed.
+func (c channel) fail(e *jail.StartError) {
+	unix.Sendto(int(c), jail.EncodeStartError(e), unix.MSG_NOSIGNAL, nil)
+}

@@ -1,0 +1,118 @@
+package initrun
+
+import (
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+const exitFailed = 125
+
+// Main runs the verb with its arguments and returns the exit code of a failure;
+// on success it does not return. The calling goroutine must be locked to the
+// process's main thread.
+func Main(args []string) int {
+	// Until execve nobody with the caller's uid may look into this process.
+	if err := prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != 0 {
+		return exitFailed
+	}
+	if len(args) != 2 {
+		return exitFailed
+	}
+	record, err1 := strconv.Atoi(args[0])
+	ch, err2 := strconv.Atoi(args[1])
+	if err1 != nil || err2 != nil {
+		return exitFailed
+	}
+	c := channel(ch)
+	if !c.ready() {
+		return exitFailed
+	}
+	c.fail(run(record, c))
+	return exitFailed
+}
+
+// run takes the steps and returns the one that failed.
+func run(record int, c channel) *jail.StartError {
+	l, failed := readLaunch(record)
+	if failed != nil {
+		return failed
+	}
+	steps := []func(*jail.Launch) *jail.StartError{
+		reset, becomeCaller, verify, filter, stdio, enter,
+	}
+	for _, step := range steps {
+		if failed := step(l); failed != nil {
+			return failed
+		}
+	}
+	return execute(l)
+}
+
+// readLaunch reads the whole record from its start.
+func readLaunch(fd int) (*jail.Launch, *jail.StartError) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, fail(jail.StepLaunch, err, "stat")
+	}
+	if st.Size > jail.MaxLaunch {
+		return nil, fail(jail.StepLaunch, unix.EFBIG, "launch record")
+	}
+	b := make([]byte, st.Size)
+	for at := 0; at < len(b); {
+		n, err := unix.Pread(fd, b[at:], int64(at))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return nil, fail(jail.StepLaunch, err, "read")
+		}
+		at += n
+	}
+	l, err := jail.DecodeLaunch(b)
+	if err != nil {
+		return nil, fail(jail.StepLaunch, unix.EINVAL, err.Error())
+	}
+	return l, nil
+}
+
+// execute replaces the process. Everything but 0, 1 and 2 closes with it, the
+// channel too, which tells the daemon that the command runs.
+func execute(l *jail.Launch) *jail.StartError {
+	if err := unix.CloseRange(3, ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fail(jail.StepExec, err, "close_range")
+	}
+	if failed := resetSignals(); failed != nil {
+		return failed
+	}
+	// syscall.Exec waits for the runtime to finish starting threads; a bare
+	// execve in that moment fails with EAGAIN.
+	err := syscall.Exec(l.Exec, text(l.Argv), text(l.Env))
+	return fail(jail.StepExec, err, l.Exec)
+}
+
+func text(list [][]byte) []string {
+	out := make([]string, len(list))
+	for i, b := range list {
+		out[i] = string(b)
+	}
+	return out
+}
+
+// fail makes the report. An error that carries no errno counts as EIO.
+func fail(step jail.Step, err error, what string) *jail.StartError {
+	no, ok := err.(syscall.Errno)
+	if !ok || no == 0 {
+		no = unix.EIO
+	}
+	return &jail.StartError{Stage: step, Errno: no, Text: what}
+}
+
+// prctl acts on the calling thread alone.
+func prctl(option int, a2, a3, a4, a5 uintptr) syscall.Errno {
+	_, _, errno := unix.RawSyscall6(unix.SYS_PRCTL, uintptr(option), a2, a3, a4, a5, 0)
+	return errno
+}
