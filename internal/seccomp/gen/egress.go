@@ -17,6 +17,8 @@ var (
 		"munmap", "madvise", "mincore", "mlock", "mlock2", "munlock", "mlockall",
 		"epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "eventfd2",
 		"exit", "exit_group",
+		// Threads of a build with the race detector, which is linked with libc.
+		"rseq", "set_robust_list",
 	}
 	descriptorCalls = []string{
 		"read", "readv", "write", "writev", "pread64", "close", "lseek", "pipe2",
