@@ -1,0 +1,135 @@
+package creds
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// Table is one jail's bindings, their placeholders and, once they arrive, their
+// values. Placeholders live as long as the table. It is safe for concurrent use.
+// A nil Table has no bindings and still refuses placeholders.
+type Table struct {
+	rows []*row
+}
+
+// row is a binding at work.
+type row struct {
+	Binding
+	placeholder string // empty when the binding gives the jail none
+	dropped     atomic.Bool
+
+	ready chan struct{} // closed when the first answer is there
+	mu    sync.Mutex
+	gen   uint64
+	value Secret
+	err   error
+}
+
+// NewTable checks the bindings and mints a placeholder for each that shows one to
+// the jail.
+func NewTable(bs []Binding) (*Table, error) {
+	if err := CheckAll(bs); err != nil {
+		return nil, err
+	}
+	t := &Table{}
+	for _, b := range bs {
+		r := &row{Binding: b, ready: make(chan struct{})}
+		for _, e := range b.Env {
+			if e.Fixed == "" && r.placeholder == "" {
+				r.placeholder = mint(b.Shape)
+			}
+		}
+		t.rows = append(t.rows, r)
+	}
+	return t, nil
+}
+
+// Placeholders returns the variables of the jail's environment: placeholders and
+// fixed values, without those of dropped bindings.
+func (t *Table) Placeholders() map[string]string {
+	env := map[string]string{}
+	for _, r := range t.all() {
+		if r.dropped.Load() {
+			continue
+		}
+		for _, e := range r.Env {
+			if env[e.Name] = e.Fixed; e.Fixed == "" {
+				env[e.Name] = r.placeholder
+			}
+		}
+	}
+	return env
+}
+
+// Binding returns binding i of NewTable's input.
+func (t *Table) Binding(i int) Binding { return t.rows[i].Binding }
+
+// Len returns the number of bindings, dropped ones included.
+func (t *Table) Len() int { return len(t.all()) }
+
+func (t *Table) all() []*row {
+	if t == nil {
+		return nil
+	}
+	return t.rows
+}
+
+// Resolve says that generation gen of binding i has arrived, or why it did not,
+// and wakes who waits. An older generation than the one present is ignored.
+func (t *Table) Resolve(i int, gen uint64, s Secret, err error) {
+	if err == nil && s.IsZero() {
+		err = ErrNoValue
+	}
+	r := t.rows[i]
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := !r.answered()
+	if !first && gen <= r.gen {
+		return
+	}
+	r.gen, r.value, r.err = gen, s, err
+	if first {
+		close(r.ready)
+	}
+}
+
+// Drop takes an optional binding without a value out: from now on it is as if it
+// had never been there, and its placeholder is an unknown one.
+func (t *Table) Drop(i int) {
+	r := t.rows[i]
+	r.dropped.Store(true)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.value, r.err = Secret{}, ErrNoValue
+	if !r.answered() {
+		close(r.ready)
+	}
+}
+
+// answered is called with the row locked.
+func (r *row) answered() bool {
+	select {
+	case <-r.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait returns the value of binding i, waiting for the first answer. It gives the
+// error that Resolve was told, or ctx's.
+func (t *Table) Wait(ctx context.Context, i int) (Secret, error) {
+	r := t.rows[i]
+	select {
+	case <-r.ready:
+	case <-ctx.Done():
+		return Secret{}, ctx.Err()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return Secret{}, r.err
+	}
+	return r.value, nil
+}
