@@ -3,7 +3,7 @@ package initrun
 import (
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 // channel is the descriptor of the socket to the daemon.
@@ -15,7 +15,7 @@ func (c channel) ready() bool {
 	unix.CloseOnExec(int(c))
 	pidfd, err := unix.PidfdOpen(unix.Getpid(), 0)
 	if err != nil {
-		c.fail(fail(jail.StepLaunch, err, "pidfd_open"))
+		c.fail(fail(child.StepLaunch, err, "pidfd_open"))
 		return false
 	}
 	err = unix.Sendmsg(int(c), []byte("R"), unix.UnixRights(pidfd), nil, unix.MSG_NOSIGNAL)
@@ -34,6 +34,6 @@ func (c channel) ready() bool {
 }
 
 // fail reports e; a daemon that is gone is not missed.
-func (c channel) fail(e *jail.StartError) {
-	unix.Sendto(int(c), jail.EncodeStartError(e), unix.MSG_NOSIGNAL, nil)
+func (c channel) fail(e *child.StartError) {
+	unix.Sendto(int(c), child.EncodeStartError(e), unix.MSG_NOSIGNAL, nil)
 }

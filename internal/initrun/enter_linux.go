@@ -5,21 +5,21 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/seccomp"
 )
 
 // filter installs no_new_privs and the system call filter.
-func filter(l *jail.Launch) *jail.StartError {
+func filter(l *child.Launch) *child.StartError {
 	if errno := prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); errno != 0 {
-		return fail(jail.StepFilter, errno, "no_new_privs")
+		return fail(child.StepFilter, errno, "no_new_privs")
 	}
 	f, err := seccomp.Named(l.Filter)
 	if err != nil {
-		return fail(jail.StepFilter, unix.EINVAL, err.Error())
+		return fail(child.StepFilter, unix.EINVAL, err.Error())
 	}
 	if err := f.Install(); err != nil {
-		return fail(jail.StepFilter, err, err.Error())
+		return fail(child.StepFilter, err, err.Error())
 	}
 	return nil
 }
@@ -27,41 +27,41 @@ func filter(l *jail.Launch) *jail.StartError {
 // stdio puts the donated descriptors on 0, 1 and 2, where until now the
 // backend's own were, and starts a session: a process group shared with the
 // daemon would let kill(0) reach other jails of the same uid.
-func stdio(l *jail.Launch) *jail.StartError {
+func stdio(l *child.Launch) *child.StartError {
 	for slot, fd := range l.Stdio {
 		if fd == -1 {
 			null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
 			if err != nil {
-				return fail(jail.StepStdio, err, "/dev/null")
+				return fail(child.StepStdio, err, "/dev/null")
 			}
 			fd = null
 		}
 		if err := unix.Dup3(fd, slot, 0); err != nil {
-			return fail(jail.StepStdio, err, "dup3")
+			return fail(child.StepStdio, err, "dup3")
 		}
 	}
 	if _, err := unix.Setsid(); err != nil {
-		return fail(jail.StepStdio, err, "setsid")
+		return fail(child.StepStdio, err, "setsid")
 	}
 	if l.TTY {
 		if err := unix.IoctlSetInt(0, unix.TIOCSCTTY, 0); err != nil {
-			return fail(jail.StepStdio, err, "controlling terminal")
+			return fail(child.StepStdio, err, "controlling terminal")
 		}
 	}
 	return nil
 }
 
 // enter changes into the working directory with the caller's own rights.
-func enter(l *jail.Launch) *jail.StartError {
+func enter(l *child.Launch) *child.StartError {
 	if err := unix.Chdir(l.Cwd); err != nil {
-		return fail(jail.StepChdir, err, l.Cwd)
+		return fail(child.StepChdir, err, l.Cwd)
 	}
 	return nil
 }
 
 // resetSignals gives the command default dispositions and an empty mask: what
 // the backend or the daemon ignored would stay ignored.
-func resetSignals() *jail.StartError {
+func resetSignals() *child.StartError {
 	const words = 4 // handler, flags, restorer, mask
 	var dfl [words]uintptr
 	for sig := uintptr(1); sig <= 64; sig++ {
@@ -70,13 +70,13 @@ func resetSignals() *jail.StartError {
 		}
 		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&dfl)), 0, 8, 0, 0)
 		if errno != 0 {
-			return fail(jail.StepExec, errno, "signal dispositions")
+			return fail(child.StepExec, errno, "signal dispositions")
 		}
 	}
 	var none uint64
 	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
 	if errno != 0 {
-		return fail(jail.StepExec, errno, "signal mask")
+		return fail(child.StepExec, errno, "signal mask")
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 // Securebits: uid 0 means nothing to execve, ambient capabilities cannot be
@@ -27,8 +27,8 @@ const (
 // becomeCaller gives root up for good. Setting ids acts on the calling thread,
 // unlike the library's functions of the same names: the command is executed by
 // this thread, and the others end there.
-func becomeCaller(l *jail.Launch) *jail.StartError {
-	bad := func(err error, what string) *jail.StartError { return fail(jail.StepIdentity, err, what) }
+func becomeCaller(l *child.Launch) *child.StartError {
+	bad := func(err error, what string) *child.StartError { return fail(child.StepIdentity, err, what) }
 
 	for c := uintptr(0); c < lastCapabilityBound; c++ {
 		errno := prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 const unlimited = math.MaxUint64
@@ -13,7 +13,7 @@ const unlimited = math.MaxUint64
 // limits are what every jail gets, whatever the daemon's own are: those of a
 // login session. Core is exactly 1, because at 0 the kernel still starts a piped
 // handler, as root and outside.
-var limits = [...]jail.Rlimit{
+var limits = [...]child.Rlimit{
 	{Resource: unix.RLIMIT_CPU, Soft: unlimited, Hard: unlimited},
 	{Resource: unix.RLIMIT_FSIZE, Soft: unlimited, Hard: unlimited},
 	{Resource: unix.RLIMIT_DATA, Soft: unlimited, Hard: unlimited},
@@ -34,18 +34,18 @@ var limits = [...]jail.Rlimit{
 
 // setLimits applies the table and then the policy's own, each cut to the
 // inherited hard limit, which nothing in here could raise.
-func setLimits(own []jail.Rlimit) *jail.StartError {
-	for _, list := range [][]jail.Rlimit{limits[:], own} {
+func setLimits(own []child.Rlimit) *child.StartError {
+	for _, list := range [][]child.Rlimit{limits[:], own} {
 		for _, want := range list {
 			if err := setLimit(want); err != nil {
-				return fail(jail.StepReset, err, "resource limit")
+				return fail(child.StepReset, err, "resource limit")
 			}
 		}
 	}
 	return nil
 }
 
-func setLimit(want jail.Rlimit) error {
+func setLimit(want child.Rlimit) error {
 	var have unix.Rlimit
 	if err := unix.Getrlimit(int(want.Resource), &have); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 const exitFailed = 125
@@ -36,12 +36,12 @@ func Main(args []string) int {
 }
 
 // run takes the steps and returns the one that failed.
-func run(record int, c channel) *jail.StartError {
+func run(record int, c channel) *child.StartError {
 	l, failed := readLaunch(record)
 	if failed != nil {
 		return failed
 	}
-	steps := []func(*jail.Launch) *jail.StartError{
+	steps := []func(*child.Launch) *child.StartError{
 		reset, becomeCaller, verify, filter, stdio, enter,
 	}
 	for _, step := range steps {
@@ -53,13 +53,13 @@ func run(record int, c channel) *jail.StartError {
 }
 
 // readLaunch reads the whole record from its start.
-func readLaunch(fd int) (*jail.Launch, *jail.StartError) {
+func readLaunch(fd int) (*child.Launch, *child.StartError) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, fail(jail.StepLaunch, err, "stat")
+		return nil, fail(child.StepLaunch, err, "stat")
 	}
-	if st.Size > jail.MaxLaunch {
-		return nil, fail(jail.StepLaunch, unix.EFBIG, "launch record")
+	if st.Size > child.MaxLaunch {
+		return nil, fail(child.StepLaunch, unix.EFBIG, "launch record")
 	}
 	b := make([]byte, st.Size)
 	for at := 0; at < len(b); {
@@ -68,22 +68,22 @@ func readLaunch(fd int) (*jail.Launch, *jail.StartError) {
 			continue
 		}
 		if err != nil || n == 0 {
-			return nil, fail(jail.StepLaunch, err, "read")
+			return nil, fail(child.StepLaunch, err, "read")
 		}
 		at += n
 	}
-	l, err := jail.DecodeLaunch(b)
+	l, err := child.DecodeLaunch(b)
 	if err != nil {
-		return nil, fail(jail.StepLaunch, unix.EINVAL, err.Error())
+		return nil, fail(child.StepLaunch, unix.EINVAL, err.Error())
 	}
 	return l, nil
 }
 
 // execute replaces the process. Everything but 0, 1 and 2 closes with it, the
 // channel too, which tells the daemon that the command runs.
-func execute(l *jail.Launch) *jail.StartError {
+func execute(l *child.Launch) *child.StartError {
 	if err := unix.CloseRange(3, ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return fail(jail.StepExec, err, "close_range")
+		return fail(child.StepExec, err, "close_range")
 	}
 	if failed := resetSignals(); failed != nil {
 		return failed
@@ -91,7 +91,7 @@ func execute(l *jail.Launch) *jail.StartError {
 	// syscall.Exec waits for the runtime to finish starting threads; a bare
 	// execve in that moment fails with EAGAIN.
 	err := syscall.Exec(l.Exec, text(l.Argv), text(l.Env))
-	return fail(jail.StepExec, err, l.Exec)
+	return fail(child.StepExec, err, l.Exec)
 }
 
 func text(list [][]byte) []string {
@@ -103,12 +103,12 @@ func text(list [][]byte) []string {
 }
 
 // fail makes the report. An error that carries no errno counts as EIO.
-func fail(step jail.Step, err error, what string) *jail.StartError {
+func fail(step child.Step, err error, what string) *child.StartError {
 	no, ok := err.(syscall.Errno)
 	if !ok || no == 0 {
 		no = unix.EIO
 	}
-	return &jail.StartError{Stage: step, Errno: no, Text: what}
+	return &child.StartError{Stage: step, Errno: no, Text: what}
 }
 
 // prctl acts on the calling thread alone.

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 const (
@@ -20,8 +20,8 @@ const (
 
 // reset undoes what a child of a root service inherits. Priorities are the
 // spawner's part: raising them back needs rights that a jail never has.
-func reset(l *jail.Launch) *jail.StartError {
-	bad := func(err error, what string) *jail.StartError { return fail(jail.StepReset, err, what) }
+func reset(l *child.Launch) *child.StartError {
+	bad := func(err error, what string) *child.StartError { return fail(child.StepReset, err, what) }
 
 	if failed := setLimits(l.Limits); failed != nil {
 		return failed

@@ -6,13 +6,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 // verify reads back what becomeCaller set, from the kernel and not from any
 // variable of ours, and tries to undo it.
-func verify(l *jail.Launch) *jail.StartError {
-	bad := func(what string) *jail.StartError { return fail(jail.StepVerify, unix.EPERM, what) }
+func verify(l *child.Launch) *child.StartError {
+	bad := func(what string) *child.StartError { return fail(child.StepVerify, unix.EPERM, what) }
 
 	if !idsAre(unix.SYS_GETRESUID, l.UID) {
 		return bad("uid")

@@ -1,27 +1,12 @@
 package jail
 
-// Launch is what omnijail-init run applies as the last step inside: it travels
-// as one sealed memfd, so that no value of the caller's stands in an argument
-// list or an environment of a privileged process. Strings are bytes because an
-// argument need not be UTF-8.
-type Launch struct {
-	Exec   string // absolute path to execute
-	Argv   [][]byte
-	Env    [][]byte // KEY=VALUE
-	Cwd    string
-	UID    uint32
-	GID    uint32
-	Groups []uint32
-	TTY    bool   // setsid, and descriptor 0 becomes the controlling terminal
-	Filter string // name of the seccomp filter: "default", or a weakening's
-	Stdio  [3]int // the donated descriptors that become 0, 1, 2; -1 is /dev/null
-	Limits []Rlimit
-}
+import "github.com/omnijail/omnijail/internal/child"
 
-// Rlimit lowers one resource limit below the table that every jail gets.
-// Resource is the kernel's number (RLIMIT_NOFILE is 7); a limit that would be
-// higher than the inherited hard limit is cut to it.
-type Rlimit struct {
-	Resource   uint32
-	Soft, Hard uint64
-}
+// Launch is what omnijail-init run applies as the last step inside.
+type Launch = child.Launch
+
+// StartError says why a command did not start.
+type StartError = child.StartError
+
+// EncodeLaunch returns the bytes of l, as they travel in a sealed memfd.
+func EncodeLaunch(l *Launch) ([]byte, error) { return child.EncodeLaunch(l) }

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 // Channel is the daemon's end of the socket to omnijail-init run. Packets are
@@ -46,7 +46,7 @@ func (c *Channel) Ready(ctx context.Context) (*os.File, error) {
 	if len(msg) == 0 {
 		return nil, ErrInitGone
 	}
-	if start, err := jail.DecodeStartError(msg); err == nil {
+	if start, err := child.DecodeStartError(msg); err == nil {
 		closeAll(fds)
 		return nil, start
 	}
@@ -66,7 +66,7 @@ func (c *Channel) Go() error {
 }
 
 // Result waits until the command runs, which init's side shows by closing on
-// exec. Otherwise the error is a *jail.StartError, or ErrInitGone is for the
+// exec. Otherwise the error is a *child.StartError, or ErrInitGone is for the
 // caller to tell from a command that ran: a killed init closes too.
 func (c *Channel) Result(ctx context.Context) error {
 	msg, fds, err := c.receive(ctx, 0)
@@ -77,7 +77,7 @@ func (c *Channel) Result(ctx context.Context) error {
 	case len(msg) == 0:
 		return nil
 	}
-	start, err := jail.DecodeStartError(msg)
+	start, err := child.DecodeStartError(msg)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (c *Channel) receive(ctx context.Context, nfds int) (msg []byte, fds []int,
 	if err != nil {
 		return nil, nil, err
 	}
-	buf := make([]byte, jail.MaxStartPacket+1)
+	buf := make([]byte, child.MaxStartPacket+1)
 	oob := make([]byte, unix.CmsgSpace(4*nfds))
 	var n, oobn, flags int
 	var failed error

@@ -1,4 +1,4 @@
-package jail
+package child
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 const MaxLaunch = 4 << 20
 
 const (
-	launchMagic  = "OJL1"
+	launchMagic  = "OJL1"  // omnijail launch, version 1
 	launchGroups = 1 << 16 // the kernel's own NGROUPS_MAX
 	launchLimits = 64
 )
@@ -118,7 +118,7 @@ func (l *Launch) Check() error {
 		}
 	}
 	for _, fd := range l.Stdio {
-		if fd != -1 && fd < firstDonated {
+		if fd != -1 && fd < FirstDonated {
 			return errors.New("a standard descriptor was not donated")
 		}
 	}

@@ -1,0 +1,30 @@
+package child
+
+// Launch is what omnijail-init run applies as the last step inside: it travels
+// as one sealed memfd, so that no value of the caller's stands in an argument
+// list or an environment of a privileged process. Strings are bytes because an
+// argument need not be UTF-8.
+type Launch struct {
+	Exec   string // absolute path to execute
+	Argv   [][]byte
+	Env    [][]byte // KEY=VALUE
+	Cwd    string
+	UID    uint32
+	GID    uint32
+	Groups []uint32
+	TTY    bool   // setsid, and descriptor 0 becomes the controlling terminal
+	Filter string // name of the seccomp filter: "default", or a weakening's
+	Stdio  [3]int // the donated descriptors that become 0, 1, 2; -1 is /dev/null
+	Limits []Rlimit
+}
+
+// FirstDonated is the lowest descriptor that a child inherits besides 0, 1 and 2.
+const FirstDonated = 3
+
+// Rlimit lowers one resource limit below the table that every jail gets.
+// Resource is the kernel's number (RLIMIT_NOFILE is 7); a limit that would be
+// higher than the inherited hard limit is cut to it.
+type Rlimit struct {
+	Resource   uint32
+	Soft, Hard uint64
+}
