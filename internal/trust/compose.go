@@ -1,0 +1,93 @@
+package trust
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// Input is what one jail adds to the node's part.
+type Input struct {
+	CADER    []byte // the jail's CA certificate, opaque; nil where there is no network
+	User     jail.User
+	Groups   []Group // names for User.GID and User.Groups; others are called g<gid>
+	Home     string  // the home directory inside
+	Shell    string  // the shell inside
+	Git      []jail.GitSetting
+	GitHosts []string // hosts whose git@ and ssh:// remotes are rewritten to https
+	Rules    []string // canonical rules, for policy.json
+	Timeout  time.Duration
+}
+
+// Group is one line of the group file.
+type Group struct {
+	Name string
+	GID  uint32
+}
+
+// Where the jail finds what is its own.
+const (
+	caFile     = "/run/omnijail/ca.pem"
+	bundleFile = "/run/omnijail/bundle.pem"
+	policyFile = "/run/omnijail/policy.json"
+)
+
+// Compose returns the jail's /etc and /run/omnijail. It fails when a value of in
+// cannot stand in the file it belongs to.
+func (n *Node) Compose(in Input) (Tree, error) {
+	t := Tree{
+		Files: make([]File, 0, len(n.tree.Files)+16),
+		Links: append(make([]Link, 0, len(n.tree.Links)+8), n.tree.Links...),
+		Binds: n.tree.Binds[:len(n.tree.Binds):len(n.tree.Binds)],
+	}
+	t.Files = append(t.Files, n.tree.Files...)
+	passwd, group, err := accounts(in)
+	if err != nil {
+		return Tree{}, err
+	}
+	t.file("/etc/passwd", passwd)
+	t.file("/etc/group", group)
+	t.file("/etc/nsswitch.conf", []byte(nsswitch))
+	t.file("/etc/hosts", []byte(hosts))
+	t.file("/etc/hostname", []byte(hostname+"\n"))
+	t.file("/etc/resolv.conf", []byte(resolvConf))
+	t.file("/etc/machine-id", machineID())
+	t.file("/etc/gitconfig", gitConfig(in.Git, in.GitHosts))
+	policy, err := policyJSON(in)
+	if err != nil {
+		return Tree{}, err
+	}
+	t.file(policyFile, policy)
+	if err := n.stores(&t, in.CADER); err != nil {
+		return Tree{}, err
+	}
+	return t, nil
+}
+
+// policyJSON is what the jail may know of its policy: what it may do, never where
+// a credential comes from.
+func policyJSON(in Input) ([]byte, error) {
+	limits := map[string]string{}
+	if in.Timeout > 0 {
+		limits["timeout"] = in.Timeout.String()
+	}
+	rules := in.Rules
+	if rules == nil {
+		rules = []string{}
+	}
+	b, err := json.MarshalIndent(struct {
+		Rules  []string          `json:"rules"`
+		Limits map[string]string `json:"limits"`
+	}{rules, limits}, "", "  ")
+	return append(b, '\n'), err
+}
+
+// machineID is random: the node's own would name the node.
+func machineID() []byte {
+	var b [16]byte
+	rand.Read(b[:]) // never fails since Go 1.24
+	return append(hex.AppendEncode(nil, b[:]), '\n')
+}
