@@ -1,0 +1,81 @@
+package mitm
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
+)
+
+// Config is what one jail's Proxy is made of. Fields are required unless their
+// comment says otherwise.
+type Config struct {
+	Jail  string        // the jail's ID, for messages only
+	Rules *egress.Rules // what may leave
+	Names Names         // which name a synthetic address stands for
+	Table *creds.Table  // nil: no credentials; placeholders are refused all the same
+	CA    *CA           // signs the leaves that this jail trusts
+	Dial  *Dialer       // reaches the outside; may be shared between jails
+	Audit Auditor       // is asked before anything is dialled
+
+	DNS      func(net.Conn)    // serves a TCP connection to port 53 and closes it; nil: closed
+	Stale    func(binding int) // the bound host answered 401 to this binding; nil: not told
+	GitHosts []string          // hosts whose git@ remotes the jail rewrites to https; words of the SSH refusal
+	BodyDeny bool              // refuse a placeholder in a body instead of recording it
+	Freeze   bool              // the first misused placeholder stops the jail's egress
+}
+
+// Names maps a synthetic address to the name that the jail looked up.
+type Names interface {
+	Name(netip.Addr) (string, bool)
+}
+
+// Auditor records what the Proxy decides. It is called from many goroutines.
+type Auditor interface {
+	// Open records e and returns its ID once the record is safe. On an error
+	// the request is refused.
+	Open(ctx context.Context, e Event) (id string, err error)
+	// Done records how the request that Open called id ended.
+	Done(id string, e Event)
+}
+
+// Event is one decision, or the end of what it allowed. It never holds a query,
+// a header's value or a body.
+type Event struct {
+	Kind      audit.Kind
+	Authority egress.Authority
+	Name      string // when there is no authority: the address as text
+	Method    string
+	Path      string
+	Rule      int // index of the deciding rule, -1 for none
+	Nearest   int // index of the rule that came closest, -1 for none
+	Binding   int // index of the binding that decorates, -1 for none
+	Decision  audit.Decision
+	Code      audit.Code
+	Status    int    // of the reply; 0 where there was none
+	BytesIn   uint64 // body bytes towards the jail
+	BytesOut  uint64 // body bytes from the jail
+	Millis    uint32 // from the decision to the end
+}
+
+// check refuses a Config with a required part missing: a Proxy without a rule
+// set or an auditor would be an open door.
+func (c Config) check() error {
+	switch {
+	case c.Rules == nil:
+		return errors.New("mitm: no rules given")
+	case c.Names == nil:
+		return errors.New("mitm: no name table given")
+	case c.CA == nil:
+		return errors.New("mitm: no CA given")
+	case c.Dial == nil:
+		return errors.New("mitm: no dialer given")
+	case c.Audit == nil:
+		return errors.New("mitm: no auditor given")
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package mitm
+
+import (
+	"net/http"
+
+	"github.com/omnijail/omnijail/creds"
+)
+
+// undecorate removes from a reply what the credential earned beyond the reply
+// itself. A session cookie would authenticate the jail without the credential,
+// wherever the cookie is then carried.
+func (x *exchange) undecorate(resp *http.Response) {
+	if x.binding < 0 {
+		return
+	}
+	if !x.s.p.cfg.Table.Binding(x.binding).Cookies {
+		delete(resp.Header, "Set-Cookie")
+		delete(resp.Header, "Set-Cookie2")
+	}
+	if stale := x.s.p.cfg.Stale; stale != nil && resp.StatusCode == http.StatusUnauthorized {
+		stale(x.binding)
+	}
+}
+
+// inspector looks for placeholders in a body as it streams by. They are worthless
+// outside, so by default they are noted and forwarded.
+func (x *exchange) inspector() func([]byte) error {
+	var finder creds.BodyFinder
+	return func(chunk []byte) error {
+		if x.inBody.Load() || !finder.Found(chunk) {
+			return nil
+		}
+		x.inBody.Store(true)
+		if x.s.p.cfg.BodyDeny {
+			return refusePlaceholder()
+		}
+		return nil
+	}
+}

@@ -1,0 +1,189 @@
+package mitm
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
+)
+
+// Upstream says how the outside is reached: the operator's part of the
+// configuration, given as values so that nothing is read later.
+type Upstream struct {
+	// Hosts pins an authority, written "name:port", to one address. The guard
+	// lets exactly that address and port through.
+	Hosts map[string]netip.AddrPort
+	// Roots are the only certificate authorities that an upstream is verified with.
+	Roots *x509.CertPool
+	// Private names the private destinations that the operator has opened.
+	Private []PrivateExemption
+	// AllowPrivate opens all private destinations, by the policy's weakening.
+	// Metadata and the node's own addresses stay closed.
+	AllowPrivate bool
+	// Resolver looks names up; nil is the node's resolver in pure Go.
+	Resolver *net.Resolver
+}
+
+// PrivateExemption opens the addresses of Prefix for one name. An empty Host is
+// every name.
+type PrivateExemption struct {
+	Host   string
+	Prefix netip.Prefix
+}
+
+// Dialer connects to authorities. A name is resolved once, every address of it
+// must pass the guard, and the kernel is given the checked address.
+type Dialer struct {
+	up     Upstream
+	own    func() func(netip.Addr) bool
+	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+}
+
+const (
+	connectTimeout = 10 * time.Second
+	maxAddrs       = 8 // of one name that are tried
+)
+
+// NewDialer returns a Dialer over up.
+func NewDialer(up Upstream) *Dialer {
+	r := up.Resolver
+	if r == nil {
+		r = &net.Resolver{PreferGo: true}
+	}
+	if up.Roots == nil {
+		up.Roots = x509.NewCertPool() // no roots given: nothing verifies
+	}
+	return &Dialer{up: up, own: ownAddrs, lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
+		// The trailing dot keeps a search list from making another name of it.
+		return r.LookupNetIP(ctx, "ip", host+".")
+	}}
+}
+
+// dialError is a refusal or failure on the way out. Its class goes to the jail;
+// the address and the system's words do not.
+type dialError struct {
+	code  audit.Code
+	class string
+	cause error
+}
+
+func (e *dialError) Error() string { return "upstream: " + e.class }
+func (e *dialError) Unwrap() error { return e.cause }
+
+// dial connects to a. The rule's own private prefixes are given by the caller.
+func (d *Dialer) dial(ctx context.Context, a egress.Authority, private []netip.Prefix) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	if pin, ok := d.up.Hosts[a.String()]; ok {
+		return connect(ctx, pin, func(to netip.AddrPort) audit.Code {
+			if to == pin {
+				return ""
+			}
+			return audit.CodePrivate
+		})
+	}
+	list, err := d.resolve(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	guard := d.guard(a, private)
+	for _, ip := range list {
+		if code := guard(netip.AddrPortFrom(ip, a.Port())); code != "" {
+			return nil, guardError(code)
+		}
+	}
+	return connectFirst(ctx, list, a.Port(), guard)
+}
+
+// resolve returns the addresses of a, looked up once.
+func (d *Dialer) resolve(ctx context.Context, a egress.Authority) ([]netip.Addr, error) {
+	if ip, ok := a.Addr(); ok {
+		return []netip.Addr{ip}, nil
+	}
+	if metadataNames[a.Host()] {
+		return nil, guardError(audit.CodeMetadata)
+	}
+	list, err := d.lookup(ctx, a.Host())
+	if err != nil {
+		return nil, &dialError{code: audit.CodeUpstreamDNS, class: dnsClass(err), cause: err}
+	}
+	if len(list) == 0 {
+		return nil, &dialError{code: audit.CodeUpstreamDNS, class: "name_has_no_address"}
+	}
+	return list, nil
+}
+
+// guard returns the judgement on one address and port as the node is now.
+func (d *Dialer) guard(a egress.Authority, private []netip.Prefix) func(netip.AddrPort) audit.Code {
+	own := d.own()
+	exempt := func(ip netip.Addr) bool {
+		return d.up.AllowPrivate ||
+			slices.ContainsFunc(private, func(p netip.Prefix) bool { return p.Contains(ip) }) ||
+			slices.ContainsFunc(d.up.Private, func(e PrivateExemption) bool {
+				return (e.Host == "" || e.Host == a.Host()) && e.Prefix.Contains(ip)
+			})
+	}
+	return func(to netip.AddrPort) audit.Code { return judgeAddr(to.Addr(), own, exempt) }
+}
+
+// connectFirst tries the addresses in the resolver's order and shares the time
+// that is left among them, so that a dead first address does not eat it all.
+func connectFirst(ctx context.Context, list []netip.Addr, port uint16, guard func(netip.AddrPort) audit.Code) (net.Conn, error) {
+	list = list[:min(len(list), maxAddrs)]
+	var last error
+	for i, ip := range list {
+		deadline, _ := ctx.Deadline()
+		share := time.Until(deadline) / time.Duration(len(list)-i)
+		try, cancel := context.WithTimeout(ctx, share)
+		conn, err := connect(try, netip.AddrPortFrom(ip, port), guard)
+		cancel()
+		if err == nil {
+			return conn, nil
+		}
+		last = err
+	}
+	return nil, last
+}
+
+// connect dials one address. The guard runs again on what the kernel is about
+// to be given: the check and the use are then one.
+func connect(ctx context.Context, to netip.AddrPort, guard func(netip.AddrPort) audit.Code) (net.Conn, error) {
+	var refused *dialError
+	nd := net.Dialer{
+		KeepAlive: 30 * time.Second,
+		Control: func(_, address string, _ syscall.RawConn) error {
+			at, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return fmt.Errorf("odd address %q: %w", address, err)
+			}
+			if code := guard(netip.AddrPortFrom(at.Addr().Unmap(), at.Port())); code != "" {
+				refused = guardError(code)
+				return refused
+			}
+			return nil
+		},
+	}
+	nd.SetMultipathTCP(false)
+	conn, err := nd.DialContext(ctx, "tcp", to.String())
+	switch {
+	case err == nil:
+		return conn, nil
+	case refused != nil:
+		return nil, refused
+	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
+		return nil, &dialError{code: audit.CodeUpstreamTimeout, class: "connect_timeout", cause: err}
+	}
+	return nil, &dialError{code: audit.CodeUpstreamConnect, class: connectClass(err), cause: err}
+}
+
+func guardError(code audit.Code) *dialError {
+	return &dialError{code: code, class: string(code)}
+}

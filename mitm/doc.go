@@ -1,0 +1,31 @@
+// Package mitm carries a jail's connections to the outside, and judges each
+// request on the way. It runs in the egress process, one Proxy per jail.
+//
+// A connection arrives on a listener of the jail's network namespace. Its local
+// address is the destination that the jail asked for; Names turns a synthetic
+// address back into the name. That name and port are the authority of all that
+// follows: SNI, Host and the dialled name must equal it. The first bytes decide
+// what the connection is:
+//
+//	TLS            the Proxy answers with a leaf for the authority, signed by the
+//	               jail's own CA, and serves HTTP/1.1 inside
+//	HTTP           served as it is; only an http:// rule can allow a request
+//	a tcp:// rule  bytes are carried both ways, counted and not read
+//	SSH            a disconnect message that says what to do instead
+//	all else       closed, and audited
+//
+// A request passes these steps, and each may answer it with a refusal:
+//
+//	read      head.go     one strict head: what two parsers could read in two
+//	                      ways is an error
+//	gate      gate.go     the method, the target, Host, hop-by-hop headers
+//	judge     judge.go    the rules, then the credential table
+//	record    exchange.go the audit has acknowledged the request
+//	attach    attach.go   the credential, in the only file that reveals one
+//	send      upstream.go a connection that belongs to one jail and credential,
+//	                      to an address that passed the guard
+//	reply     reply.go    streamed back as it comes
+//
+// Everything fails closed. A missing rule, a silent auditor, an address that
+// cannot be classified: all of them are refusals with a body that says why.
+package mitm

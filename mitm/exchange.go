@@ -1,0 +1,188 @@
+package mitm
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
+)
+
+// exchange is one request and what becomes of it.
+type exchange struct {
+	s       *session
+	req     *http.Request // nil when its head could not be read
+	target  gated
+	verdict egress.Verdict
+	cred    creds.Verdict
+	binding int         // that decorates the request, -1 for none
+	body    *body       // nil when the request has none
+	inBody  atomic.Bool // a placeholder went by in the body
+	event   Event       // what was recorded
+	id      string
+	began   time.Time
+}
+
+func newExchange(s *session, req *http.Request) *exchange {
+	x := &exchange{s: s, req: req, binding: -1, began: time.Now()}
+	if req != nil && req.ContentLength != 0 {
+		x.body = newBody(req, s.conn)
+	}
+	return x
+}
+
+// run takes the request through all steps and reports whether the connection
+// can carry another.
+func (x *exchange) run(ctx context.Context) bool {
+	if no := x.judge(); no != nil {
+		return x.refuse(ctx, no)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := x.s.watch(x.body, cancel)
+	resp, err := x.forward(ctx)
+	if err == nil {
+		defer resp.Body.Close()
+		err = x.vet(resp)
+	}
+	if err != nil {
+		w.stop()
+		return x.fail(ctx, err)
+	}
+	again := x.pass(resp)
+	w.stop()
+	return again && x.ended()
+}
+
+// forward authenticates, records and sends the request, in this order: nothing
+// is dialled before the audit has it.
+func (x *exchange) forward(ctx context.Context) (*http.Response, error) {
+	if err := x.authenticate(ctx); err != nil {
+		return nil, err
+	}
+	id, err := x.s.p.cfg.Audit.Open(ctx, x.allowed())
+	if err != nil {
+		return nil, refuseNoAudit()
+	}
+	x.id = id
+	lane := x.s.p.lanes.get(x.binding, x.verdict.AllowPrivate)
+	return lane.RoundTrip(x.outgoing(ctx))
+}
+
+// outgoing is the request as it is sent: the bytes that were judged, framed anew.
+func (x *exchange) outgoing(ctx context.Context) *http.Request {
+	a := x.s.authority
+	out := &http.Request{
+		Method: x.req.Method,
+		URL: &url.URL{
+			Scheme: string(x.s.scheme), Host: a.String(), Opaque: x.target.path,
+			RawQuery: x.target.query, ForceQuery: strings.Contains(x.req.RequestURI, "?"),
+		},
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header:        x.req.Header,
+		Host:          hostHeader(x.s.scheme, a),
+		ContentLength: x.req.ContentLength,
+	}
+	if _, ok := out.Header["User-Agent"]; !ok {
+		out.Header["User-Agent"] = nil // or the transport adds its own
+	}
+	if x.body != nil {
+		x.prepareBody(out)
+	}
+	return out.WithContext(ctx)
+}
+
+// prepareBody hands the body to the transport with its limit, its trailers and
+// the promise of a 100 Continue.
+func (x *exchange) prepareBody(out *http.Request) {
+	b := x.body
+	b.limit = x.verdict.MaxBody
+	b.inspect = x.inspector()
+	if expects100(x.req) {
+		b.proceed = x.s.proceed
+	}
+	for name := range x.req.Trailer {
+		if trailerAllowed(name) {
+			if out.Trailer == nil {
+				out.Trailer = http.Header{}
+			}
+			out.Trailer[name] = nil
+		}
+	}
+	b.trailers = func() error {
+		if x.misplaced(x.req.Trailer) {
+			return refusePlaceholder()
+		}
+		for name := range out.Trailer {
+			out.Trailer[name] = x.req.Trailer[name]
+		}
+		return nil
+	}
+	out.Body = b
+}
+
+// hostHeader is the authority as clients write it: without a default port.
+func hostHeader(scheme egress.Scheme, a egress.Authority) string {
+	if a.Port() == scheme.Port() {
+		return strings.TrimSuffix(a.String(), ":"+strconv.Itoa(int(a.Port())))
+	}
+	return a.String()
+}
+
+// vet refuses a reply that cannot be passed on.
+func (x *exchange) vet(resp *http.Response) error {
+	if resp.StatusCode < 200 {
+		return errors.New("the upstream switched protocols unasked")
+	}
+	return nil
+}
+
+// pass sends the reply to the jail, records the end, and reports whether the
+// connection is still in step.
+func (x *exchange) pass(resp *http.Response) bool {
+	p := x.s.p
+	stripReply(resp.Header)
+	x.undecorate(resp)
+	r := &reply{s: x.s, resp: resp, coding: codingOf(x.req, resp)}
+	closes := x.req.Close || r.coding == codedClose || p.ctx.Err() != nil
+	x.s.beginReply()
+	err := r.writeHead(x.req, closes)
+	if err == nil {
+		err = r.writeBody()
+	}
+	code := audit.CodeAllowed
+	if x.inBody.Load() {
+		code = audit.CodePlaceholder
+	}
+	x.done(audit.Allow, code, resp.StatusCode, r.n)
+	return err == nil && !closes
+}
+
+// ended reports whether the request's body was read to its end, so that the next
+// request begins where the connection is read next.
+func (x *exchange) ended() bool {
+	if x.body == nil || x.body.finished() {
+		return true
+	}
+	x.s.farewell()
+	return false
+}
+
+// done records how the exchange ended.
+func (x *exchange) done(d audit.Decision, code audit.Code, status int, in uint64) {
+	e := x.event
+	e.Kind, e.Decision, e.Code, e.Status = audit.KindDone, d, code, status
+	e.BytesIn = in
+	if x.body != nil {
+		e.BytesOut = uint64(x.body.n.Load())
+	}
+	e.Millis = millis(x.began)
+	x.s.p.cfg.Audit.Done(x.id, e)
+}

@@ -1,0 +1,89 @@
+package mitm
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
+)
+
+// gated is what the gate makes of a request's first line.
+type gated struct {
+	path  string // normalised; these bytes are judged and sent
+	query string // as it came, without the question mark
+}
+
+// gate refuses what no rule could ever allow. a is the connection's authority.
+func gate(req *http.Request, scheme egress.Scheme, a egress.Authority) (gated, *refusal) {
+	switch {
+	case req.Method == http.MethodConnect, req.Method == http.MethodTrace:
+		return gated{}, refuse(http.StatusMethodNotAllowed, audit.CodeMethod, req.Method+" is never forwarded")
+	case !strings.HasPrefix(req.RequestURI, "/"):
+		return gated{}, badRequest("the target is not a path")
+	case strings.HasPrefix(req.RequestURI, "//"):
+		// Joined to a URL this would read as another authority.
+		return gated{}, badRequest("the target begins with two slashes")
+	}
+	if no := gateHost(req.Host, scheme, a); no != nil {
+		return gated{}, no
+	}
+	if no := gateConnection(req.Header); no != nil {
+		return gated{}, no
+	}
+	if no := gateUpgrade(req.Header); no != nil {
+		return gated{}, no
+	}
+	if e := req.Header.Get("Expect"); e != "" && !strings.EqualFold(e, "100-continue") {
+		return gated{}, refuse(http.StatusExpectationFailed, audit.CodeBadRequest, "Expect is not 100-continue")
+	}
+	raw, query, _ := strings.Cut(req.RequestURI, "?")
+	path, err := egress.NormalizePath(raw)
+	if err != nil {
+		return gated{}, badRequest(err.Error())
+	}
+	return gated{path: path, query: query}, nil
+}
+
+// gateHost compares the Host header with the connection's authority. Only an
+// HTTP/1.0 client may leave it out.
+func gateHost(host string, scheme egress.Scheme, a egress.Authority) *refusal {
+	if host == "" {
+		return nil
+	}
+	named, err := egress.ParseAuthority(host, scheme.Port())
+	if err != nil {
+		return badRequest("the Host header is not a host")
+	}
+	if named != a {
+		return refuse(http.StatusMisdirectedRequest, audit.CodeAuthority,
+			fmt.Sprintf("Host names %s on a connection to %s", named, a))
+	}
+	return nil
+}
+
+// gateConnection refuses a Connection header that would make the next hop drop
+// what authenticates or frames the request.
+func gateConnection(h http.Header) *refusal {
+	for name := range hopNames(h) {
+		if name == "Authorization" || name == "Host" || name == "Cookie" || strings.HasPrefix(name, "Content-") {
+			return badRequest("Connection names the header " + name)
+		}
+	}
+	return nil
+}
+
+// gateUpgrade refuses a change of protocol. h2c is only an offer, which a server
+// may ignore, and so it is.
+func gateUpgrade(h http.Header) *refusal {
+	for _, v := range h.Values("Upgrade") {
+		for proto := range strings.SplitSeq(v, ",") {
+			if proto = strings.TrimSpace(proto); proto != "" && !strings.EqualFold(proto, "h2c") {
+				return refuse(http.StatusNotImplemented, audit.CodeLater,
+					"Upgrade: "+printable(proto, 32)+" is not built yet")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package mitm
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
+)
+
+// serverConfig answers handshakes for one authority. HTTP/1.1 is the only
+// protocol offered: a client that speaks something else alone gets the
+// no_application_protocol alert.
+func serverConfig(a egress.Authority, cert *tls.Certificate) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"http/1.1"},
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if !sniMatches(hello.ServerName, a) {
+				// No certificate and no error is how crypto/tls is told to
+				// send the unrecognized_name alert.
+				return nil, nil
+			}
+			return cert, nil
+		},
+	}
+}
+
+// sniMatches reports whether a client that asked for name means a. A client that
+// sends no name is answered for the address it connected to.
+func sniMatches(name string, a egress.Authority) bool {
+	if name == "" {
+		return true
+	}
+	named, err := egress.AuthorityFrom(name, a.Port())
+	return err == nil && named == a
+}
+
+// handshake makes conn a TLS connection for a, or returns the code that says why
+// there is none.
+func (p *Proxy) handshake(ctx context.Context, conn net.Conn, a egress.Authority) (*tls.Conn, audit.Code) {
+	config, err := p.leaves.config(a)
+	if err != nil {
+		return nil, audit.CodeTLS
+	}
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	tc := tls.Server(conn, config)
+	if err := tc.HandshakeContext(ctx); err != nil {
+		return nil, handshakeCode(tc, a, err)
+	}
+	// A resumed session did not ask for a certificate, so its name is checked here.
+	if !sniMatches(tc.ConnectionState().ServerName, a) {
+		return nil, audit.CodeAuthority
+	}
+	return tc, ""
+}
+
+// handshakeCode tells a client that refused our certificate from one that asked
+// for another name and from one that is merely broken.
+func handshakeCode(tc *tls.Conn, a egress.Authority, err error) audit.Code {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "remote error" {
+		return audit.CodeTLSClient
+	}
+	if !sniMatches(tc.ConnectionState().ServerName, a) {
+		return audit.CodeAuthority
+	}
+	return audit.CodeTLS
+}

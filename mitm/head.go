@@ -1,0 +1,215 @@
+package mitm
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/omnijail/omnijail/internal/audit"
+)
+
+const (
+	maxHead   = 64 << 10 // bytes of request line and headers, and the size of a read buffer
+	maxFields = 100
+)
+
+// single lists the fields that a request may carry once. With two of them the
+// upstream might read the one that we did not judge.
+var single = []string{
+	"host", "authorization", "content-length", "transfer-encoding", "content-type",
+	"content-encoding", "expect", "proxy-authorization",
+}
+
+// readRequest reads one request head from br. The scan before the parse is what
+// makes the parse safe: it refuses each thing that net/http would repair. A
+// refusal of this function means that framing is lost and the connection must
+// end; an error means that the client went away.
+func readRequest(br *bufio.Reader) (*http.Request, *refusal, error) {
+	head, no, err := peekHead(br)
+	if no != nil || err != nil {
+		return nil, no, err
+	}
+	if err := scanHead(head); err != nil {
+		if errors.Is(err, errFields) {
+			return nil, refuseHeaders(), nil
+		}
+		return nil, badRequest(err.Error()), nil
+	}
+	req, err := http.ReadRequest(br)
+	if err != nil {
+		return nil, badRequest("not a request that can be parsed"), nil
+	}
+	return req, nil, nil
+}
+
+// peekHead returns the head up to its empty line without consuming it.
+func peekHead(br *bufio.Reader) ([]byte, *refusal, error) {
+	seen := 0
+	for {
+		b, err := br.Peek(max(br.Buffered(), seen+1))
+		if n := headEnd(b, seen); n > 0 {
+			return b[:n], nil, nil
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			return nil, refuseHeaders(), nil
+		case err != nil:
+			return nil, nil, err
+		}
+		seen = len(b)
+	}
+}
+
+// headEnd returns the length of the head in b, 0 if its end is not there yet.
+// What was seen before needs no second look but for its last bytes.
+func headEnd(b []byte, seen int) int {
+	for i := max(0, seen-3); ; {
+		j := bytes.IndexByte(b[i:], '\n')
+		if j < 0 {
+			return 0
+		}
+		i += j + 1
+		rest := b[i:]
+		if bytes.HasPrefix(rest, []byte("\n")) {
+			return i + 1
+		}
+		if bytes.HasPrefix(rest, []byte("\r\n")) {
+			return i + 2
+		}
+	}
+}
+
+var errFields = errors.New("too many header fields")
+
+// scanHead checks a whole head, byte by byte, against the strict reading of
+// RFC 9112.
+func scanHead(head []byte) error {
+	line, rest, err := cutLine(head)
+	if err != nil {
+		return err
+	}
+	minor, err := scanRequestLine(line)
+	if err != nil {
+		return err
+	}
+	var f framing
+	for n := 0; ; n++ {
+		if line, rest, err = cutLine(rest); err != nil {
+			return err
+		}
+		if len(line) == 0 {
+			return f.check(minor)
+		}
+		if n == maxFields {
+			return errFields
+		}
+		name, value, err := scanField(line)
+		if err != nil {
+			return err
+		}
+		if err := f.add(name, value); err != nil {
+			return err
+		}
+	}
+}
+
+// cutLine takes one line off b. A line ends in CR LF and holds neither alone.
+func cutLine(b []byte) (line, rest []byte, err error) {
+	i := bytes.IndexByte(b, '\n')
+	if i < 1 || b[i-1] != '\r' {
+		return nil, nil, errors.New("a line does not end in CR LF")
+	}
+	return b[:i-1], b[i+1:], nil
+}
+
+// scanRequestLine checks METHOD SP TARGET SP VERSION and returns the minor version.
+func scanRequestLine(line []byte) (minor byte, err error) {
+	method, rest, ok1 := bytes.Cut(line, []byte(" "))
+	target, version, ok2 := bytes.Cut(rest, []byte(" "))
+	if !ok1 || !ok2 || len(target) == 0 {
+		return 0, errors.New("the request line is not METHOD TARGET VERSION")
+	}
+	if len(method) == 0 || len(method) > 16 || slices.ContainsFunc(method, func(c byte) bool { return c < 'A' || c > 'Z' }) {
+		return 0, errors.New("the method is not an upper-case word")
+	}
+	if slices.ContainsFunc(target, func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '#' }) {
+		return 0, errors.New("the target holds a byte that no URI has")
+	}
+	switch string(version) {
+	case "HTTP/1.1":
+		return 1, nil
+	case "HTTP/1.0":
+		return 0, nil
+	}
+	return 0, errors.New("the version is neither HTTP/1.1 nor HTTP/1.0")
+}
+
+// scanField splits one header line. Folded lines and blanks before the colon
+// are refused with the other odd names.
+func scanField(line []byte) (name, value string, err error) {
+	n, v, ok := bytes.Cut(line, []byte(":"))
+	if !ok || len(n) == 0 || slices.ContainsFunc(n, func(c byte) bool { return !isToken(c) }) {
+		return "", "", errors.New("a header field has no proper name")
+	}
+	if slices.ContainsFunc(v, func(c byte) bool { return (c < ' ' && c != '\t') || c == 0x7f }) {
+		return "", "", errors.New("a header value holds a control byte")
+	}
+	return strings.ToLower(string(n)), strings.Trim(string(v), " \t"), nil
+}
+
+func isToken(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
+}
+
+// framing gathers the fields that say where a message ends and who it is for.
+type framing struct {
+	seen map[string]string
+}
+
+func (f *framing) add(name, value string) error {
+	if !slices.Contains(single, name) {
+		return nil
+	}
+	if _, twice := f.seen[name]; twice {
+		return errors.New("the header " + http.CanonicalHeaderKey(name) + " is there twice")
+	}
+	if f.seen == nil {
+		f.seen = make(map[string]string, 4)
+	}
+	f.seen[name] = value
+	return nil
+}
+
+func (f *framing) check(minor byte) error {
+	length, hasLength := f.seen["content-length"]
+	coding, hasCoding := f.seen["transfer-encoding"]
+	_, hasHost := f.seen["host"]
+	switch {
+	case minor == 1 && !hasHost:
+		return errors.New("the header Host is missing")
+	case hasLength && hasCoding:
+		return errors.New("both Content-Length and Transfer-Encoding are there")
+	case hasLength && !isLength(length):
+		return errors.New("Content-Length is not a plain number")
+	case hasCoding && (minor == 0 || !strings.EqualFold(coding, "chunked")):
+		return errors.New("Transfer-Encoding is not chunked")
+	}
+	return nil
+}
+
+func isLength(s string) bool {
+	return len(s) > 0 && len(s) <= 18 && strings.Trim(s, "0123456789") == ""
+}
+
+// refuseHeaders is the answer to a head beyond the limits.
+func refuseHeaders() *refusal {
+	return refuse(http.StatusRequestHeaderFieldsTooLarge, audit.CodeHeaders,
+		"the request's head is larger than 64 KiB or has more than 100 fields")
+}
+
+func badRequest(reason string) *refusal {
+	return refuse(http.StatusBadRequest, audit.CodeBadRequest, reason)
+}

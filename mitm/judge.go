@@ -1,0 +1,126 @@
+package mitm
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
+)
+
+// judge decides on a request: gate, rules, credential table. nil lets it go on.
+func (x *exchange) judge() *refusal {
+	p := x.s.p
+	if p.frozen.Load() {
+		return refuse(http.StatusForbidden, audit.CodeFrozen, "the network of this jail was stopped after a misused placeholder")
+	}
+	target, no := gate(x.req, x.s.scheme, x.s.authority)
+	if no != nil {
+		return no
+	}
+	x.target = target
+	dropped := stripRequest(x.req.Header)
+	if no := x.judgeRules(); no != nil {
+		return no
+	}
+	if x.misplaced(dropped) {
+		return x.misused()
+	}
+	return x.judgeCredentials()
+}
+
+// judgeRules asks the rules, and says which one decided.
+func (x *exchange) judgeRules() *refusal {
+	rules := x.s.p.cfg.Rules
+	x.verdict = rules.Decide(egress.Request{
+		Scheme: x.s.scheme, Method: x.req.Method, Authority: x.s.authority,
+		Path: x.target.path, Query: x.target.query,
+	})
+	v := x.verdict
+	if v.Allow {
+		if v.MaxBody > 0 && x.req.ContentLength > v.MaxBody {
+			return refuseTooLarge(v.MaxBody)
+		}
+		return nil
+	}
+	no := refuse(http.StatusForbidden, x.denialCode(v), fmt.Sprintf("denied %s %s%s: %s",
+		printable(x.req.Method, 16), hostHeader(x.s.scheme, x.s.authority), printable(x.target.path, 256), v.Why))
+	if v.Ambiguous {
+		no.status = http.StatusBadRequest
+	}
+	no.rule, no.nearest = v.Index, v.Nearest
+	return no
+}
+
+// denialCode sorts a refusal of the rules by what the owner would change.
+func (x *exchange) denialCode(v egress.Verdict) audit.Code {
+	rules := x.s.p.cfg.Rules
+	switch {
+	case rules.Len() == 0:
+		return audit.CodeNoNetwork
+	case v.Ambiguous:
+		return audit.CodeBadRequest
+	case v.Index >= 0:
+		return audit.CodeDenyRule
+	case v.Nearest < 0 && isAddress(x.s.authority):
+		return audit.CodeIPLiteral
+	case x.s.scheme == egress.HTTP && (v.Nearest < 0 || rules.Rule(v.Nearest).Scheme != egress.HTTP):
+		return audit.CodePlainHTTP
+	}
+	return audit.CodeNoRule
+}
+
+// judgeCredentials asks the table what becomes of the request.
+func (x *exchange) judgeCredentials() *refusal {
+	x.cred = x.s.p.cfg.Table.Judge(creds.Request{
+		Scheme: x.s.scheme, Method: x.req.Method, Authority: x.s.authority,
+		Path: x.target.path, RawTarget: x.req.RequestURI, Header: x.req.Header,
+	})
+	switch x.cred.Action {
+	case creds.Forward, creds.Strip:
+	case creds.Attach:
+		x.binding = x.cred.Binding
+	case creds.RefuseForeign:
+		return refuse(http.StatusForbidden, audit.CodeForeign,
+			"the request brings a credential of its own, and the policy forwards none to "+x.s.authority.Host())
+	case creds.RefusePath:
+		return badRequest("the path has more than one reading, and a credential depends on it")
+	case creds.RefuseMethod:
+		return refuse(http.StatusMethodNotAllowed, audit.CodeMethod, x.req.Method+" is never forwarded")
+	default:
+		return x.misused()
+	}
+	return nil
+}
+
+// misplaced reports whether headers that the table never sees hold a placeholder:
+// those that are dropped, and trailers.
+func (x *exchange) misplaced(h http.Header) bool {
+	for name, values := range h {
+		if creds.Find(name) {
+			return true
+		}
+		for _, v := range values {
+			if creds.Find(v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// misused refuses a placeholder where it does not belong, and stops the jail's
+// network where the policy says so.
+func (x *exchange) misused() *refusal {
+	if x.s.p.cfg.Freeze {
+		x.s.p.Freeze()
+	}
+	return refusePlaceholder()
+}
+
+// refusePlaceholder is one answer for all: an unknown placeholder, another
+// jail's, and the right one in the wrong place look the same.
+func refusePlaceholder() *refusal {
+	return refuse(http.StatusForbidden, audit.CodePlaceholder, "the request holds a placeholder where none may be")
+}

@@ -1,0 +1,121 @@
+package mitm
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
+)
+
+const (
+	replyTimeout   = 15 * time.Minute // until an upstream begins to answer
+	upstreamIdle   = 30 * time.Second
+	continueWait   = time.Second
+	maxReplyHeader = 64 << 10
+	streamBuffer   = 64 << 10
+	sessionCache   = 32
+)
+
+// lanes holds the upstream transports of one jail. A lane belongs to one
+// credential (-1: none) and to one set of private addresses that rules open, so
+// that no connection is ever used under another's rights.
+type lanes struct {
+	dial *Dialer
+
+	mu     sync.Mutex
+	byKey  map[laneKey]*http.Transport
+	closed bool
+}
+
+type laneKey struct {
+	binding int
+	private string
+}
+
+func newLanes(d *Dialer) *lanes {
+	return &lanes{dial: d, byKey: map[laneKey]*http.Transport{}}
+}
+
+// get returns the lane of a binding under rules that open private.
+func (l *lanes) get(binding int, private []netip.Prefix) *http.Transport {
+	key := laneKey{binding: binding, private: prefixKey(private)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.byKey[key]
+	if t == nil {
+		t = l.dial.transport(private)
+		l.byKey[key] = t
+	}
+	return t
+}
+
+func (l *lanes) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range l.byKey {
+		t.CloseIdleConnections()
+	}
+}
+
+func prefixKey(list []netip.Prefix) string {
+	if len(list) == 0 {
+		return ""
+	}
+	text := make([]string, len(list))
+	for i, p := range list {
+		text[i] = p.String()
+	}
+	slices.Sort(text)
+	return strings.Join(slices.Compact(text), " ")
+}
+
+// transport is one lane: HTTP/1.1, no proxy of the environment's, no
+// decompression, verification always on.
+func (d *Dialer) transport(private []netip.Prefix) *http.Transport {
+	var http1 http.Protocols
+	http1.SetHTTP1(true)
+	return &http.Transport{
+		Protocols:              &http1,
+		DialContext:            d.dialer(private),
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    maxConns,
+		IdleConnTimeout:        upstreamIdle,
+		TLSHandshakeTimeout:    handshakeTimeout,
+		ResponseHeaderTimeout:  replyTimeout,
+		ExpectContinueTimeout:  continueWait,
+		MaxResponseHeaderBytes: maxReplyHeader,
+		ReadBufferSize:         streamBuffer,
+		WriteBufferSize:        streamBuffer,
+		TLSClientConfig: &tls.Config{
+			MinVersion:         tls.VersionTLS12,
+			RootCAs:            d.up.Roots,
+			ClientSessionCache: tls.NewLRUClientSessionCache(sessionCache),
+		},
+	}
+}
+
+// dialer is the transport's view of dial. It recovers because the transport
+// calls it on a goroutine of its own.
+func (d *Dialer) dialer(private []netip.Prefix) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, _, addr string) (conn net.Conn, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				conn, err = nil, &dialError{code: audit.CodeUpstreamConnect, class: "internal_error"}
+			}
+		}()
+		a, err := egress.ParseAuthority(addr, 0)
+		if err != nil {
+			return nil, fmt.Errorf("upstream: %w", err)
+		}
+		return d.dial(ctx, a, private)
+	}
+}

@@ -1,0 +1,206 @@
+package mitm
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
+)
+
+// The limits of one jail.
+const (
+	maxConns         = 256
+	firstByteTimeout = 10 * time.Second // until the client says what it speaks
+	handshakeTimeout = 10 * time.Second
+	headerTimeout    = 10 * time.Second // from a head's first byte to its last
+	idleTimeout      = 60 * time.Second // between two requests
+	refusalBurst     = 400              // refusals at once, then refusalRate
+	refusalRate      = 50               // per second
+)
+
+// Proxy carries the connections of one jail. Make it with New.
+type Proxy struct {
+	cfg    Config
+	leaves *leaves
+	lanes  *lanes
+	refuse *bucket
+	frozen atomic.Bool
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu        sync.Mutex
+	closed    bool
+	listeners map[net.Listener]struct{}
+	conns     map[net.Conn]struct{}
+}
+
+// New returns a Proxy over cfg, or an error that names the missing part.
+func New(cfg Config) (*Proxy, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Proxy{
+		cfg:       cfg,
+		leaves:    newLeaves(cfg.CA),
+		lanes:     newLanes(cfg.Dial),
+		refuse:    newBucket(refusalBurst, refusalRate),
+		ctx:       ctx,
+		cancel:    cancel,
+		listeners: map[net.Listener]struct{}{},
+		conns:     map[net.Conn]struct{}{},
+	}, nil
+}
+
+// Serve accepts from l until Close, then returns nil. It closes l. An error is
+// one of the listener's own.
+func (p *Proxy) Serve(l net.Listener) error {
+	if !p.addListener(l) {
+		return l.Close()
+	}
+	defer p.removeListener(l)
+	var pause time.Duration
+	for {
+		conn, err := l.Accept()
+		switch {
+		case err == nil:
+			pause = 0
+			p.start(conn)
+		case p.ctx.Err() != nil, errors.Is(err, net.ErrClosed):
+			return nil
+		case isTimeout(err) || pause < time.Second:
+			// Out of descriptors, most likely: they come back as connections end.
+			pause = max(5*time.Millisecond, 2*pause)
+			p.sleep(pause)
+		default:
+			return err
+		}
+	}
+}
+
+// Freeze refuses every request from now on, with code frozen. Nothing thaws it.
+func (p *Proxy) Freeze() { p.frozen.Store(true) }
+
+// Close ends all connections, to the jail and from it, and waits for them. It
+// may be called more than once.
+func (p *Proxy) Close() error {
+	p.cancel()
+	p.mu.Lock()
+	p.closed = true
+	for l := range p.listeners {
+		l.Close()
+	}
+	for c := range p.conns {
+		c.Close()
+	}
+	p.mu.Unlock()
+	p.wg.Wait()
+	p.lanes.close()
+	return nil
+}
+
+// start runs one connection, or closes it where the jail has too many.
+func (p *Proxy) start(conn net.Conn) {
+	p.mu.Lock()
+	full, closed := len(p.conns) >= maxConns, p.closed
+	if !full && !closed {
+		p.conns[conn] = struct{}{}
+		p.wg.Add(1)
+	}
+	p.mu.Unlock()
+	switch {
+	case closed:
+		conn.Close()
+	case full:
+		conn.Close()
+		p.flooded(conn)
+	default:
+		go p.run(conn)
+	}
+}
+
+// run serves conn to its end. A panic ends this connection and no other.
+func (p *Proxy) run(conn net.Conn) {
+	defer p.wg.Done()
+	defer func() {
+		if recover() != nil {
+			p.note(destination(conn), egress.Authority{}, audit.CodeBadRequest)
+		}
+		conn.Close()
+		p.mu.Lock()
+		delete(p.conns, conn)
+		p.mu.Unlock()
+	}()
+	p.front(p.ctx, conn)
+}
+
+// flooded records that a connection was one too many, without holding up accept.
+func (p *Proxy) flooded(conn net.Conn) {
+	at := destination(conn)
+	if !p.refuse.take() {
+		return
+	}
+	p.wg.Go(func() {
+		a, _ := p.authority(at)
+		p.record(p.ctx, connectEvent(at, a, audit.CodeFlood))
+	})
+}
+
+// note records a connection that was closed without an answer. Beyond the
+// refusal rate it is not recorded again: the first of a flood says it all.
+func (p *Proxy) note(at netip.AddrPort, a egress.Authority, code audit.Code) {
+	if p.refuse.take() {
+		p.record(p.ctx, connectEvent(at, a, code))
+	}
+}
+
+// record writes a refusal of a connection. There is nobody to tell when that
+// fails, and nothing was let through.
+func (p *Proxy) record(ctx context.Context, e Event) {
+	_, _ = p.cfg.Audit.Open(ctx, e)
+}
+
+func connectEvent(at netip.AddrPort, a egress.Authority, code audit.Code) Event {
+	e := Event{
+		Kind: audit.KindConnect, Authority: a, Decision: audit.Deny, Code: code,
+		Rule: -1, Nearest: -1, Binding: -1,
+	}
+	if a.IsZero() {
+		e.Name = at.String()
+	}
+	return e
+}
+
+func (p *Proxy) addListener(l net.Listener) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.listeners[l] = struct{}{}
+	return true
+}
+
+func (p *Proxy) removeListener(l net.Listener) {
+	l.Close()
+	p.mu.Lock()
+	delete(p.listeners, l)
+	p.mu.Unlock()
+}
+
+func (p *Proxy) sleep(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-p.ctx.Done():
+	}
+}

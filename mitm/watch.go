@@ -1,0 +1,72 @@
+package mitm
+
+import (
+	"sync"
+	"time"
+)
+
+// watchAfter is how long a request runs before its client is watched: most are
+// over by then, and need no goroutine.
+const watchAfter = 100 * time.Millisecond
+
+// watch notices that a client has gone away while its upstream is silent.
+type watch struct {
+	s    *session
+	body *body
+	gone func()
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	stopped bool
+	active  chan struct{} // closed when the look at the connection is over
+}
+
+// watch calls gone when the client closes its connection. stop must be called
+// before the connection is read again.
+func (s *session) watch(b *body, gone func()) *watch {
+	w := &watch{s: s, body: b, gone: gone}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(watchAfter, w.look)
+	return w
+}
+
+// look waits for the next byte. It is not consumed: it belongs to the next request.
+func (w *watch) look() {
+	w.mu.Lock()
+	if w.stopped {
+		w.mu.Unlock()
+		return
+	}
+	if w.body != nil && !w.body.ended.Load() {
+		// The transport reads the body, and sees for itself when it breaks off.
+		w.timer.Reset(watchAfter)
+		w.mu.Unlock()
+		return
+	}
+	w.active = make(chan struct{})
+	w.mu.Unlock()
+
+	_, err := w.s.br.Peek(1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil && !w.stopped {
+		w.gone()
+	}
+	close(w.active)
+}
+
+// stop ends the look and leaves the connection as it was.
+func (w *watch) stop() {
+	w.mu.Lock()
+	w.stopped = true
+	w.timer.Stop()
+	active := w.active
+	w.mu.Unlock()
+	if active == nil {
+		return
+	}
+	w.s.conn.SetReadDeadline(time.Unix(1, 0))
+	<-active
+	w.s.conn.SetReadDeadline(time.Time{})
+}
