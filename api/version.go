@@ -1,0 +1,4 @@
+package api
+
+// BuildVersion is set by the linker.
+var BuildVersion = "dev"

@@ -1,0 +1,17 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+// newMan writes the man pages at build time; the reader of one has no use for it.
+func newMan(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "man DIR", Hidden: true, Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			root.DisableAutoGenTag = true
+			return doc.GenManTree(root, &doc.GenManHeader{Title: "OMNIJAILCTL", Section: "1"}, args[0])
+		},
+	}
+}

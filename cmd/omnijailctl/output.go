@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/omnijail/omnijail/api"
+)
+
+// Exit codes of our own; everything else is the command's.
+const (
+	exitUsage  = 64
+	exitFailed = 125
+)
+
+// say writes a line of ours. The command's output is the command's; ours goes to
+// standard error with our name on it.
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "omnijailctl: "+format+"\n", args...)
+}
+
+func hint(text string) {
+	if text != "" {
+		fmt.Fprintf(os.Stderr, "hint: %s\n", text)
+	}
+}
+
+// report prints err the way a person can act on it.
+func report(err error) {
+	reason, fix, positions := explain(err)
+	say("%s", reason)
+	for _, p := range positions {
+		fmt.Fprintf(os.Stderr, "  %s\n", position(p))
+	}
+	hint(fix)
+}
+
+func explain(err error) (reason, fix string, positions []api.Position) {
+	var dial *api.DialError
+	var refused *api.Error
+	switch {
+	case errors.As(err, &dial):
+		reason, fix = explainDial(dial)
+	case errors.As(err, &refused):
+		reason, fix, positions = refused.Reason, refused.Fix, refused.Positions
+	default:
+		reason = err.Error()
+	}
+	return reason, fix, positions
+}
+
+func explainDial(e *api.DialError) (reason, fix string) {
+	switch {
+	case errors.Is(e, fs.ErrNotExist), errors.Is(e, syscall.ECONNREFUSED):
+		return fmt.Sprintf("cannot reach omnijaild at %s: it is not running", e.Socket),
+			"sudo systemctl enable --now omnijaild.socket"
+	case errors.Is(e, fs.ErrPermission):
+		return `you may not use omnijaild: its socket is for group "omnijail" and you are not in it`,
+			"sudo usermod -aG omnijail $USER, then log in again (in this shell: newgrp omnijail)"
+	}
+	return e.Error(), ""
+}
+
+func position(p api.Position) string {
+	where := p.File
+	if p.Line > 0 {
+		where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+	}
+	text := p.Msg
+	if p.Key != "" {
+		text = p.Key + ": " + text
+	}
+	if p.Fix != "" {
+		text += " (" + p.Fix + ")"
+	}
+	if where == "" {
+		return text
+	}
+	return where + ": " + text
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/api"
+)
+
+// runExec is the main job: choose the policy, ask the daemon, hand over the
+// descriptors, and stand in for the command until it ends.
+func runExec(ctx context.Context, g *globals, f *execFlags, argv []string) error {
+	req, err := f.request(argv)
+	if err != nil {
+		return err
+	}
+	if req.Policy, err = choosePolicy(ctx, g, f, &req); err != nil {
+		return err
+	}
+	std, err := openStdio(f.ttyMode())
+	if err != nil {
+		return err
+	}
+	defer std.close()
+	if std.tty {
+		req.TTY = terminalSize()
+	}
+	secrets, err := openSecrets(&req)
+	if err != nil {
+		return err
+	}
+	s, err := g.client().Exec(ctx, req, std.pass, secrets)
+	for _, f := range secrets {
+		f.Close()
+	}
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	std.handedOver()
+	r := &run{g: g, s: s, std: std}
+	if f.statusFD >= 0 {
+		r.status = os.NewFile(uintptr(f.statusFD), "status")
+	}
+	return r.wait()
+}
+
+// run is one exec under way.
+type run struct {
+	g      *globals
+	s      *api.Session
+	std    *stdio
+	term   terminal
+	status *os.File
+	denied bool
+}
+
+// wait relays signals and events until the exit, and returns it as an exitError.
+func (r *run) wait() error {
+	defer r.term.restore()
+	stop := r.relaySignals()
+	defer stop()
+	for {
+		ev, file, err := r.s.Next()
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, unix.ECONNRESET) {
+			err = errors.New("omnijaild ended before the command did; the command was ended with it")
+		}
+		if err != nil {
+			return err
+		}
+		if r.status != nil {
+			if b, err := json.Marshal(ev); err == nil {
+				r.status.Write(append(b, '\n'))
+			}
+		}
+		if file != nil {
+			r.term.attach(file)
+		}
+		if ev.Exit != nil {
+			return r.finish(ev.Exit)
+		}
+		if r.status == nil {
+			r.show(ev)
+		}
+	}
+}
+
+func (r *run) show(ev api.Event) {
+	switch {
+	case ev.Started != nil && r.g.verbose:
+		say("jail %s, %s, policy %s", ev.Started.Jail, ev.Started.Backend, ev.Started.Policy)
+	case ev.Denied != nil && !r.g.quiet:
+		r.denied = true
+		text := "denied " + ev.Denied.What
+		if ev.Denied.Kind == "credential" && ev.Denied.Rule == "" {
+			text = ev.Denied.What
+		}
+		r.line(text)
+		if ev.Denied.Fix != "" {
+			r.hint(ev.Denied.Fix + "   id " + ev.Denied.ID)
+		} else {
+			r.hint("omnijailctl why " + ev.Denied.ID)
+		}
+	case ev.Note != nil && !r.g.quiet:
+		r.line(ev.Note.Text)
+		r.hint(ev.Note.Hint)
+	}
+}
+
+// line ends in CR LF while the terminal is raw.
+func (r *run) line(text string) { fmt.Fprintf(os.Stderr, "omnijailctl: %s%s", text, r.eol()) }
+
+func (r *run) hint(text string) {
+	if text != "" {
+		fmt.Fprintf(os.Stderr, "hint: %s%s", text, r.eol())
+	}
+}
+
+func (r *run) eol() string {
+	if r.term.raw() {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+func (r *run) finish(e *api.Exit) error {
+	if r.std.tty {
+		r.term.drain()
+	}
+	r.std.drain()
+	if e.Reason != "" && r.status == nil {
+		say("%s", e.Reason)
+		hint(e.Fix)
+	}
+	if e.Code == 0 {
+		return nil
+	}
+	return exitError(e.Code)
+}
+
+// relaySignals passes on what a shell or a supervisor sends us. Stopping the
+// relay is part of the exit.
+func (r *run) relaySignals() (stop func()) {
+	ch := make(chan os.Signal, 16)
+	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case sig := <-ch:
+				r.relay(sig.(syscall.Signal))
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(ch)
+		close(done)
+	}
+}
+
+func (r *run) relay(sig syscall.Signal) {
+	if sig == syscall.SIGWINCH {
+		if r.std.tty {
+			r.s.Control(api.Control{Resize: terminalSize()})
+		}
+		return
+	}
+	r.s.Control(api.Control{Signal: int(sig)})
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/omnijail/omnijail/api"
+)
+
+func printJSON(v any) error {
+	enc := json.NewEncoder(os.Stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+func newVersion(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "the versions of client and daemon", Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := map[string]any{"client": api.BuildVersion}
+			var v api.Version
+			err := g.client().Get(cmd.Context(), "/v1/version", nil, &v)
+			if err == nil {
+				out["daemon"], out["api"] = v.Version, v.API
+			}
+			if g.json {
+				return printJSON(out)
+			}
+			fmt.Println("omnijailctl", api.BuildVersion)
+			if err != nil {
+				return err
+			}
+			fmt.Println("omnijaild", v.Version)
+			return nil
+		},
+	}
+}
+
+func newList(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Short: "your running jails", Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var jails []api.Jail
+			if err := g.client().Get(cmd.Context(), "/v1/jails", nil, &jails); err != nil {
+				return err
+			}
+			if g.json {
+				return printJSON(jails)
+			}
+			w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "JAIL\tPOLICY\tBACKEND\tSINCE")
+			for _, j := range jails {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", j.ID, j.Policy, j.Backend, time.Since(j.Started).Round(time.Second))
+			}
+			return w.Flush()
+		},
+	}
+}
+
+func newInspect(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use: "inspect ID", Short: "one jail", Args: usageArgs(cobra.ExactArgs(1)), ValidArgsFunction: g.completeJails,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var j api.Jail
+			if err := g.client().Get(cmd.Context(), "/v1/jails/"+args[0], nil, &j); err != nil {
+				return err
+			}
+			return printJSON(j)
+		},
+	}
+}
+
+func newKill(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use: "kill ID", Short: "end a jail and everything in it", Args: usageArgs(cobra.ExactArgs(1)), ValidArgsFunction: g.completeJails,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.client().Delete(cmd.Context(), "/v1/jails/"+args[0])
+		},
+	}
+}
+
+func newDrain(g *globals) *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use: "drain", Short: "refuse new jails and wait for the running ones (root)", Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			req := api.Drain{}
+			if timeout > 0 {
+				req.Timeout = timeout.String()
+			}
+			return g.client().Post(cmd.Context(), "/v1/drain", req, nil)
+		},
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long")
+	return cmd
+}
+
+func newDoctor(g *globals) *cobra.Command {
+	var require []string
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "what this node can enforce, and how to mend the rest", Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var d api.Doctor
+			if err := g.client().Get(cmd.Context(), "/v1/doctor", nil, &d); err != nil {
+				return err
+			}
+			if g.json {
+				if err := printJSON(d); err != nil {
+					return err
+				}
+			} else {
+				fmt.Print(d.Text)
+			}
+			for _, want := range require {
+				if !d.Has(want) {
+					say("guarantee %q is missing", want)
+					return exitError(2)
+				}
+			}
+			if d.Exit != 0 {
+				return exitError(d.Exit)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringSliceVar(&require, "require", nil, "guarantees that must be there")
+	return cmd
+}
+
+// completeJails offers the caller's live jails to the shell.
+func (g *globals) completeJails(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	var jails []api.Jail
+	if g.client().Get(ctx, "/v1/jails", nil, &jails) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var ids []string
+	for _, j := range jails {
+		if strings.HasPrefix(j.ID, prefix) {
+			ids = append(ids, j.ID)
+		}
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

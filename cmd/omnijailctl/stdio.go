@@ -1,0 +1,105 @@
+package main
+
+import (
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+// stdio is what the daemon gets for descriptors 0, 1 and 2, and what this
+// process keeps doing for them. A pipe or socket goes over as it is. A regular
+// file is copied through a pipe, since a descriptor of it could be reopened for
+// more than it was opened for. A terminal never goes over without the jail's own
+// PTY: a program holding it could read what is typed after it ended.
+type stdio struct {
+	pass  [3]*os.File
+	tty   bool // the jail gets a PTY in place of each terminal
+	ours  []*os.File
+	out   sync.WaitGroup
+	input *os.File // write end of stdin's pipe, when stdin is copied
+}
+
+// ttyMode is the user's wish.
+type ttyMode int
+
+const (
+	ttyAuto ttyMode = iota // a PTY when 0 and 1 are terminals
+	ttyAlways
+	ttyNever
+)
+
+func openStdio(mode ttyMode) (*stdio, error) {
+	s := &stdio{}
+	std := [3]*os.File{os.Stdin, os.Stdout, os.Stderr}
+	s.tty = mode == ttyAlways || mode == ttyAuto && isTerminal(std[0]) && isTerminal(std[1])
+	for i, f := range std {
+		if err := s.slot(i, f); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *stdio) slot(i int, f *os.File) error {
+	fi, err := f.Stat()
+	if err != nil { // closed by whoever started us
+		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		s.pass[i] = null
+		s.ours = append(s.ours, null)
+		return nil
+	}
+	copied := fi.Mode().IsRegular() || isTerminal(f) && !s.tty
+	if !copied {
+		s.pass[i] = f
+		return nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	if i == 0 {
+		s.pass[0], s.input = r, w
+		s.ours = append(s.ours, r)
+		return nil
+	}
+	s.pass[i] = w
+	s.ours = append(s.ours, w)
+	s.out.Go(func() {
+		io.Copy(f, r)
+		r.Close() // whoever writes on learns that nobody reads any more
+	})
+	return nil
+}
+
+// handedOver closes what only the jail should hold, so that it sees the end of
+// its input and we see the end of its output, and starts feeding stdin.
+func (s *stdio) handedOver() {
+	for _, f := range s.ours {
+		f.Close()
+	}
+	s.ours = nil
+	if s.input != nil {
+		go func() {
+			io.Copy(s.input, os.Stdin)
+			s.input.Close()
+		}()
+	}
+}
+
+// drain waits until all output of the command has been written.
+func (s *stdio) drain() { s.out.Wait() }
+
+func (s *stdio) close() {
+	for _, f := range s.ours {
+		f.Close()
+	}
+	s.ours = nil
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

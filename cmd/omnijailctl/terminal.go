@@ -1,0 +1,72 @@
+package main
+
+import (
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/omnijail/omnijail/api"
+)
+
+// terminal joins the caller's terminal to the jail's PTY, and gives the caller's
+// terminal back as it was.
+type terminal struct {
+	mu    sync.Mutex
+	fd    int
+	state *term.State
+	done  chan struct{}
+}
+
+func terminalSize() *api.Size {
+	for _, f := range []*os.File{os.Stdout, os.Stdin, os.Stderr} {
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil {
+			return &api.Size{Rows: uint16(h), Cols: uint16(w)}
+		}
+	}
+	return &api.Size{Rows: 24, Cols: 80}
+}
+
+// attach starts copying. Input is raw from here on: Ctrl-C is a byte that the
+// jail's own line discipline turns into a signal.
+func (t *terminal) attach(master *os.File) {
+	t.done = make(chan struct{})
+	if isTerminal(os.Stdin) {
+		if st, err := term.MakeRaw(int(os.Stdin.Fd())); err == nil {
+			t.mu.Lock()
+			t.fd, t.state = int(os.Stdin.Fd()), st
+			t.mu.Unlock()
+		}
+	}
+	go io.Copy(master, os.Stdin)
+	go func() {
+		io.Copy(os.Stdout, master) // ends with EIO when the last slave is closed
+		close(t.done)
+	}()
+}
+
+// drain waits for the rest of the output and restores the terminal.
+func (t *terminal) drain() {
+	if t.done != nil {
+		<-t.done
+	}
+	t.restore()
+}
+
+// restore may be called at any time, more than once.
+func (t *terminal) restore() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state != nil {
+		term.Restore(t.fd, t.state)
+		t.state = nil
+	}
+}
+
+// raw reports whether the caller's terminal is in raw mode.
+func (t *terminal) raw() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state != nil
+}

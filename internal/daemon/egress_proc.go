@@ -1,0 +1,224 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// egressKey says whose egress process it is. Two callers, or two owners of a
+// policy, never share one, so a parser bug reached from one jail finds the
+// secrets of one caller.
+type egressKey struct {
+	Caller uint32 // who asked
+	RunAs  uint32 // as whom the jails run: another than Caller only for root
+	Policy uint32 // who owns the policy
+}
+
+// egressProc is the daemon's side of one egress process. What the process says
+// is hostile: any frame that does not decode ends it, and with it the network of
+// its jails.
+type egressProc struct {
+	key  egressKey
+	conn *wire.Conn
+	kill func() // ends the process; may be called again
+	dead chan struct{}
+	why  error // after dead is closed
+
+	mu      sync.Mutex
+	seq     uint32
+	answers map[uint32]chan wire.Answer
+	jails   map[string]*liveJail
+	idle    *time.Timer
+}
+
+// answerTimeout bounds a hang of the egress process, not its work.
+const answerTimeout = 10 * time.Second
+
+var errEgressGone = errors.New("the egress process ended")
+
+func newEgressProc(key egressKey, conn *wire.Conn, kill func()) *egressProc {
+	return &egressProc{
+		key: key, conn: conn, kill: kill, dead: make(chan struct{}),
+		answers: map[uint32]chan wire.Answer{}, jails: map[string]*liveJail{},
+	}
+}
+
+// hello sends the configuration.
+func (p *egressProc) hello(ctx context.Context, config *os.File) error {
+	_, err := p.ask(ctx, func(seq uint32) wire.Message { return wire.Hello{Seq: seq, Config: config} })
+	return err
+}
+
+// attach hands over a jail and its sockets.
+func (p *egressProc) attach(ctx context.Context, j *liveJail, spec *os.File, socks [4]*os.File) (wire.Answer, error) {
+	p.mu.Lock()
+	p.jails[j.id.String()] = j
+	if p.idle != nil {
+		p.idle.Stop()
+		p.idle = nil
+	}
+	p.mu.Unlock()
+	return p.ask(ctx, func(seq uint32) wire.Message {
+		return wire.Attach{
+			Seq: seq, Jail: j.id.String(), Spec: spec,
+			TCP4: socks[0], TCP6: socks[1], UDP4: socks[2], UDP6: socks[3],
+		}
+	})
+}
+
+// detach takes the jail back. Events that were under way arrive before it returns.
+func (p *egressProc) detach(id jail.ID) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	defer cancel()
+	p.ask(ctx, func(seq uint32) wire.Message { return wire.Detach{Seq: seq, Jail: id.String()} })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.jails, id.String())
+	if len(p.jails) == 0 {
+		p.idle = time.AfterFunc(egressIdle, func() { p.end(nil) })
+	}
+}
+
+// egressIdle is how long a process without a jail is kept: its spare keys and
+// the values of commands make the next start cheaper.
+const egressIdle = 60 * time.Second
+
+func (p *egressProc) ask(ctx context.Context, m func(seq uint32) wire.Message) (wire.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	ch := make(chan wire.Answer, 1)
+	p.mu.Lock()
+	p.seq++
+	seq := p.seq
+	p.answers[seq] = ch
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		delete(p.answers, seq)
+		p.mu.Unlock()
+	}()
+	if err := p.conn.SendMessage(m(seq)); err != nil {
+		p.end(err)
+		return wire.Answer{}, fmt.Errorf("%w: %w", errEgressGone, err)
+	}
+	select {
+	case a := <-ch:
+		if a.Status != wire.OK {
+			return a, fmt.Errorf("egress process: %v", a.Status)
+		}
+		return a, nil
+	case <-p.dead:
+		return wire.Answer{}, errEgressGone
+	case <-ctx.Done():
+		p.end(errors.New("it did not answer"))
+		return wire.Answer{}, ctx.Err()
+	}
+}
+
+// end closes the conversation and kills the process.
+func (p *egressProc) end(why error) {
+	p.mu.Lock()
+	if p.why == nil {
+		p.why = why
+	}
+	p.mu.Unlock()
+	p.conn.Close()
+	p.kill()
+}
+
+func (p *egressProc) jail(id string) *liveJail {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.jails[id]
+}
+
+// read takes messages until the process is gone or says something it may not.
+func (p *egressProc) read(m *Manager) {
+	err := p.readAll(m)
+	p.end(err)
+	p.mu.Lock()
+	jails := p.jails
+	p.jails = map[string]*liveJail{}
+	p.mu.Unlock()
+	close(p.dead)
+	for _, j := range jails {
+		j.cut(audit.CodeAudit, "the egress process of this jail ended, so it has no network any more")
+	}
+}
+
+func (p *egressProc) readAll(m *Manager) error {
+	for {
+		f, err := p.conn.Receive()
+		if err != nil {
+			return err
+		}
+		msg, err := wire.DecodeUp(f)
+		if err != nil {
+			return err
+		}
+		if err := p.take(m, msg); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *egressProc) take(m *Manager, msg wire.Message) error {
+	if a, ok := msg.(wire.Answer); ok {
+		return p.answer(a)
+	}
+	switch msg := msg.(type) {
+	case wire.Event:
+		j, err := p.must(msg.Jail)
+		if err != nil {
+			return err
+		}
+		return m.auditor.egress(p, j, msg)
+	case wire.Outcome:
+		j, err := p.must(msg.Jail)
+		if err != nil {
+			return err
+		}
+		return j.outcome(msg)
+	case wire.Refresh:
+		j, err := p.must(msg.Jail)
+		if err != nil {
+			return err
+		}
+		return j.refresh(m, msg)
+	case wire.Gone:
+		j, err := p.must(msg.Jail)
+		if err != nil {
+			return err
+		}
+		j.cut(audit.CodeAudit, "the proxy of this jail ended, so it has no network any more")
+		return nil
+	}
+	return fmt.Errorf("%w: a message of the wrong direction", wire.ErrProtocol)
+}
+
+func (p *egressProc) answer(a wire.Answer) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ch := p.answers[a.Seq]
+	if ch == nil {
+		return fmt.Errorf("%w: an answer to nothing", wire.ErrProtocol)
+	}
+	delete(p.answers, a.Seq)
+	ch <- a
+	return nil
+}
+
+func (p *egressProc) must(id string) (*liveJail, error) {
+	if j := p.jail(id); j != nil {
+		return j, nil
+	}
+	return nil, fmt.Errorf("%w: a jail that is not its own", wire.ErrProtocol)
+}

@@ -1,0 +1,110 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// liveJail is one jail of the table. Its owner is the uid that asked for it:
+// nobody else, group members included, sees or commands it.
+type liveJail struct {
+	id      jail.ID
+	owner   uint32
+	spec    *jail.Spec
+	backend string
+	started time.Time
+	proc    *egressProc
+	events  *events
+	secrets []*secret
+	end     func(reason string) // ends the command; first call counts
+
+	mu    sync.Mutex
+	notes []string
+	cutBy string
+}
+
+// secret is what the daemon knows of one credential: everything but the value.
+type secret struct {
+	mu        sync.Mutex
+	gen       uint64
+	asked     time.Time
+	outcome   chan wire.Outcome // the answer to the generation under way
+	resolving bool
+}
+
+// cut says that the jail has no network any more. A one-shot's command ends: it
+// would only fail in ways that nobody could explain.
+func (j *liveJail) cut(code audit.Code, reason string) {
+	j.mu.Lock()
+	first := j.cutBy == ""
+	j.cutBy = string(code)
+	j.mu.Unlock()
+	if first {
+		j.end(reason)
+	}
+}
+
+// saw passes a written record on to whoever watches the exec.
+func (j *liveJail) saw(r audit.Record) {
+	if r.Decision != audit.Deny {
+		return
+	}
+	kind := "request"
+	if r.Code == string(audit.CodePlaceholder) || r.Code == string(audit.CodeForeign) || r.Kind == audit.KindCredential {
+		kind = "credential"
+	}
+	d := &api.Denied{ID: r.ID, Kind: kind, What: what(r) + ": " + r.Reason, Fix: r.Fix}
+	if r.Rule != "" {
+		d.Rule = r.Rule + " (" + r.Origin + ")"
+	}
+	j.events.send(api.Event{Denied: d})
+}
+
+// outcome takes what became of a credential's value. A number that the jail does
+// not have, or a generation that nobody asked for, ends the egress process.
+func (j *liveJail) outcome(o wire.Outcome) error {
+	if int(o.Binding) >= len(j.secrets) {
+		return fmt.Errorf("%w: a binding that the jail does not have", wire.ErrProtocol)
+	}
+	s := j.secrets[o.Binding]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.outcome == nil || o.Generation != s.gen {
+		return fmt.Errorf("%w: an outcome of nothing", wire.ErrProtocol)
+	}
+	s.outcome <- o
+	s.outcome = nil
+	return nil
+}
+
+func (j *liveJail) describe() api.Jail {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	out := api.Jail{
+		ID: j.id.String(), UID: j.owner, Policy: j.spec.Policy.Name, Origin: j.spec.Policy.Origin,
+		Backend: j.backend, Started: j.started, Bindings: describeBindings(j.spec.Bindings), Notes: slices.Clone(j.notes),
+	}
+	for _, w := range j.spec.Weaken {
+		out.Weaken = append(out.Weaken, string(w))
+	}
+	return out
+}
+
+func describeBindings(bs []creds.Binding) (out []api.Binding) {
+	for _, b := range bs {
+		d := api.Binding{Name: b.Name}
+		for _, t := range b.Targets {
+			d.Hosts = append(d.Hosts, t.Authority.Host())
+		}
+		out = append(out, d)
+	}
+	return out
+}

@@ -1,0 +1,244 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/cgroup"
+	"github.com/omnijail/omnijail/internal/config"
+	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/peercred"
+	"github.com/omnijail/omnijail/internal/policy"
+	"github.com/omnijail/omnijail/internal/spawn"
+	"github.com/omnijail/omnijail/internal/trust"
+	"github.com/omnijail/omnijail/netns"
+)
+
+// Config is what a Manager joins. All fields are required.
+type Config struct {
+	Settings func() *config.Config
+	Journal  *audit.Journal
+	Networks *netns.Pool
+	Spawner  *spawn.Pool
+	Cgroups  *cgroup.Instance
+	Backends map[string]jail.Backend
+	Init     *os.File // omnijail-init in a sealed memfd
+	Self     *os.File // this program, for the egress processes
+	StageDir string   // empty root-owned directory that each start mounts its stage on
+	Egress   IDs      // of the egress user
+	Socket   IDs      // the control socket's group
+	Facts    func() policy.Facts
+	Doctor   func() api.Doctor
+	Names    config.Names
+	Log      *slog.Logger
+}
+
+// IDs are a user and a group.
+type IDs struct{ UID, GID uint32 }
+
+// Manager is the table of live jails and egress processes of one daemon.
+type Manager struct {
+	cfg     Config
+	auditor *auditor
+	metrics *metrics
+
+	mu       sync.Mutex
+	jails    map[jail.ID]*liveJail
+	perUID   map[uint32]int
+	procs    map[egressKey]*egressProc
+	starting map[egressKey]*sync.Mutex
+	failures map[egressKey][]time.Time
+	draining bool
+	empty    *sync.Cond // when the last jail is gone
+	node     *trust.Node
+}
+
+// New returns a Manager without jails. Close ends it.
+func New(cfg Config) (*Manager, error) {
+	node, err := trust.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	m := &Manager{
+		cfg: cfg, auditor: newAuditor(cfg.Journal, cfg.Log), metrics: newMetrics(), node: node,
+		jails: map[jail.ID]*liveJail{}, perUID: map[uint32]int{}, procs: map[egressKey]*egressProc{},
+		starting: map[egressKey]*sync.Mutex{}, failures: map[egressKey][]time.Time{},
+	}
+	m.empty = sync.NewCond(&m.mu)
+	return m, nil
+}
+
+// Journal is the audit journal, for its readers.
+func (m *Manager) Journal() *audit.Journal { return m.cfg.Journal }
+
+// Facts is what Compile needs to know of this node.
+func (m *Manager) Facts() policy.Facts { return m.cfg.Facts() }
+
+// Doctor says what this node enforces.
+func (m *Manager) Doctor() api.Doctor { return m.cfg.Doctor() }
+
+// RefusesPeer refuses callers that come from inside: the egress user, and any
+// process in a jail's cgroup.
+func (m *Manager) RefusesPeer(c peercred.Caller) *api.Error {
+	if c.UID == m.cfg.Egress.UID && c.UID != 0 {
+		return api.Refuse(http.StatusForbidden, "peer_egress", "an egress process may not command the daemon")
+	}
+	inside, err := m.cfg.Cgroups.Holds(c.PID)
+	if err != nil || inside {
+		return api.Refuse(http.StatusForbidden, "peer_jailed", "a process in a jail may not command the daemon")
+	}
+	return nil
+}
+
+// Plan is one exec that was decided and not yet started.
+type Plan struct {
+	Caller    peercred.Caller
+	MaxJails  int
+	User      jail.User
+	Spec      *jail.Spec
+	Argv      [][]byte
+	Cwd       string
+	Context   map[string]string
+	SecretFDs []string
+	TTY       *api.Size
+}
+
+// Ticket is a Plan's place in the table. It must be released.
+type Ticket struct {
+	m    *Manager
+	plan *Plan
+	once sync.Once
+}
+
+// Admit gives a Plan its place, or refuses it: draining, or too many of this
+// caller's.
+func (m *Manager) Admit(p *Plan) (*Ticket, *api.Error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.draining {
+		return nil, api.Refuse(http.StatusServiceUnavailable, "draining", "this node is draining: no new jail is started")
+	}
+	if n := m.perUID[p.Caller.UID]; n >= p.MaxJails {
+		return nil, api.Refuse(http.StatusTooManyRequests, "too_many_jails", "you have %d jails, which is your limit", n).
+			Hint("omnijailctl ls, then omnijailctl kill ID")
+	}
+	m.perUID[p.Caller.UID]++
+	return &Ticket{m: m, plan: p}, nil
+}
+
+// Release gives the place back. It may be called again.
+func (t *Ticket) Release() {
+	t.once.Do(func() {
+		t.m.mu.Lock()
+		defer t.m.mu.Unlock()
+		uid := t.plan.Caller.UID
+		if t.m.perUID[uid]--; t.m.perUID[uid] <= 0 {
+			delete(t.m.perUID, uid)
+		}
+		if len(t.m.perUID) == 0 {
+			t.m.empty.Broadcast()
+		}
+	})
+}
+
+// Drain refuses new jails and waits until the running ones have ended, ctx is
+// done or timeout has passed (0: no timeout). It returns how many still run.
+func (m *Manager) Drain(ctx context.Context, timeout time.Duration) int {
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	stop := context.AfterFunc(ctx, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.empty.Broadcast()
+	})
+	defer stop()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.draining = true
+	for len(m.perUID) > 0 && ctx.Err() == nil {
+		m.empty.Wait()
+	}
+	left := 0
+	for _, n := range m.perUID {
+		left += n
+	}
+	return left
+}
+
+// Close ends every jail and egress process and waits for them. The journal
+// stays open; it is the caller's.
+func (m *Manager) Close() {
+	m.mu.Lock()
+	m.draining = true
+	jails, procs := m.jails, m.procs
+	m.procs = map[egressKey]*egressProc{}
+	var all []*liveJail
+	for _, j := range jails {
+		all = append(all, j)
+	}
+	m.mu.Unlock()
+	for _, j := range all {
+		j.end("omnijaild is stopping")
+	}
+	m.Drain(context.Background(), 0)
+	for _, p := range procs {
+		p.end(nil)
+		<-p.dead
+	}
+	m.auditor.close()
+}
+
+// View is what one caller may see and end: their own. Root sees all.
+type View struct {
+	m   *Manager
+	uid uint32
+}
+
+// View returns the table as uid sees it. It is the one place that filters.
+func (m *Manager) View(uid uint32) View { return View{m, uid} }
+
+func (v View) mine(j *liveJail) bool { return v.uid == 0 || j.owner == v.uid }
+
+// Jails lists live jails.
+func (v View) Jails() []api.Jail {
+	v.m.mu.Lock()
+	defer v.m.mu.Unlock()
+	out := []api.Jail{}
+	for _, j := range v.m.jails {
+		if v.mine(j) {
+			out = append(out, j.describe())
+		}
+	}
+	return out
+}
+
+// Jail returns one live jail.
+func (v View) Jail(id jail.ID) (api.Jail, bool) {
+	v.m.mu.Lock()
+	defer v.m.mu.Unlock()
+	if j := v.m.jails[id]; j != nil && v.mine(j) {
+		return j.describe(), true
+	}
+	return api.Jail{}, false
+}
+
+// End ends one live jail and reports whether there was one.
+func (v View) End(id jail.ID) bool {
+	v.m.mu.Lock()
+	j := v.m.jails[id]
+	v.m.mu.Unlock()
+	if j == nil || !v.mine(j) {
+		return false
+	}
+	j.end("ended by omnijailctl kill")
+	return true
+}

@@ -1,0 +1,169 @@
+package server
+
+import (
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/internal/daemon"
+	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/policy"
+)
+
+// exec runs one command. Everything that can be refused is refused as an HTTP
+// error before the connection is upgraded; after the 101 the connection carries
+// one message with descriptors and then JSON lines, and belongs to the Manager.
+func (s *Server) exec(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
+	if !strings.EqualFold(r.Header.Get("Upgrade"), api.UpgradeProtocol) {
+		return api.Refuse(http.StatusBadRequest, "upgrade", "exec needs Upgrade: %s", api.UpgradeProtocol)
+	}
+	var req api.ExecRequest
+	if err := decode(r, &req); err != nil {
+		return err
+	}
+	plan, refused := s.plan(&req, c)
+	if refused != nil {
+		return refused
+	}
+	ticket, refused := s.cfg.Manager.Admit(plan)
+	if refused != nil {
+		return refused
+	}
+	defer ticket.Release()
+
+	conn, buf, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return api.Refuse(http.StatusInternalServerError, "upgrade", "cannot upgrade: %v", err)
+	}
+	defer conn.Close()
+	if buf.Reader.Buffered() > 0 {
+		return nil // spoke before its turn: descriptors sent with those bytes are lost, so is the exec
+	}
+	conn.SetDeadline(time.Time{})
+	if _, err := conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + api.UpgradeProtocol + "\r\n\r\n")); err != nil {
+		return nil
+	}
+	s.cfg.Manager.Run(ticket, c.conn)
+	return nil
+}
+
+// plan decides who runs what under which policy, or refuses.
+func (s *Server) plan(req *api.ExecRequest, c *caller) (*daemon.Plan, *api.Error) {
+	argv, cwd, refused := words(req)
+	if refused != nil {
+		return nil, refused
+	}
+	user, refused := s.identity(req.User, c)
+	if refused != nil {
+		return nil, refused
+	}
+	if home := req.Context["HOME"]; user.Home == noHome && filepath.IsAbs(home) {
+		user.Home = filepath.Clean(home) // opened as the caller, like every path of theirs
+	}
+	timeout := time.Duration(0)
+	if req.Timeout != "" {
+		d, err := time.ParseDuration(req.Timeout)
+		if err != nil || d <= 0 {
+			return nil, api.Refuse(http.StatusBadRequest, "timeout", "timeout: %q is not a duration such as 90s", req.Timeout)
+		}
+		timeout = d
+	}
+	doc, _, refused := s.document(req.Policy, c)
+	if refused != nil {
+		return nil, refused
+	}
+	if len(req.Add.Presets) > 0 {
+		for _, p := range req.Add.Presets {
+			if !c.access.MayUse(p, false) {
+				return nil, api.Refuse(http.StatusForbidden, "policy_access", "your access does not include preset %q", p)
+			}
+		}
+	}
+	spec, err := policy.Compile(doc, policy.Request{
+		Argv: texts(argv), Cwd: cwd, User: user, CallerUID: c.UID, CallerGroups: s.groups(c),
+		Add: policy.Add(req.Add), Env: req.Env, Timeout: timeout, TTY: req.TTY != nil,
+		Backend: req.Backend, SecretFDs: req.SecretFDs,
+	}, s.cfg.Manager.Facts())
+	if err != nil {
+		return nil, policyRefusal(err)
+	}
+	if refused := granted(spec, c); refused != nil {
+		return nil, refused
+	}
+	return &daemon.Plan{
+		Caller: c.Caller, MaxJails: c.access.Jails, User: user, Spec: spec, Argv: argv, Cwd: cwd,
+		Context: req.Context, SecretFDs: req.SecretFDs, TTY: req.TTY,
+	}, nil
+}
+
+// granted holds what the policy wants against the caller's access.
+func granted(spec *jail.Spec, c *caller) *api.Error {
+	for _, w := range spec.Weaken {
+		if !slices.Contains(c.access.Weaken, string(w)) {
+			return api.Refuse(http.StatusForbidden, "weaken_access", "your access does not include the weakening %q of policy %q", w, spec.Policy.Name).
+				Hint("access entry of omnijaild.yaml: weaken: [%s]", w)
+		}
+	}
+	for _, b := range spec.Bindings {
+		for _, src := range b.Sources {
+			if !slices.Contains(c.access.Sources, string(src.Kind)) {
+				return api.Refuse(http.StatusForbidden, "source_access", "your access does not include %q sources, which credential %q uses", src.Kind, b.Name).
+					Hint("access entry of omnijaild.yaml: sources: [%s]", src.Kind)
+			}
+		}
+	}
+	return nil
+}
+
+// words returns the argument list and working directory as bytes.
+func words(req *api.ExecRequest) (argv [][]byte, cwd string, refused *api.Error) {
+	bad := func(format string, args ...any) ([][]byte, string, *api.Error) {
+		return nil, "", api.Refuse(http.StatusBadRequest, "argv", format, args...)
+	}
+	argv = req.ArgvB64
+	if len(req.Argv) > 0 {
+		if len(argv) > 0 {
+			return bad("argv and argv_b64 exclude each other")
+		}
+		for _, a := range req.Argv {
+			argv = append(argv, []byte(a))
+		}
+	}
+	if len(argv) == 0 || len(argv[0]) == 0 {
+		return bad("there is no command to run")
+	}
+	cwd = req.Cwd
+	if len(req.CwdB64) > 0 {
+		if cwd != "" {
+			return bad("cwd and cwd_b64 exclude each other")
+		}
+		cwd = string(req.CwdB64)
+	}
+	if !filepath.IsAbs(cwd) {
+		return bad("cwd: %q must be an absolute path", cwd)
+	}
+	for _, a := range argv {
+		if slices.Contains(a, 0) {
+			return bad("an argument holds a NUL byte")
+		}
+	}
+	if strings.ContainsRune(cwd, 0) {
+		return bad("cwd holds a NUL byte")
+	}
+	if !utf8.ValidString(cwd) {
+		return bad("cwd: a path that is not UTF-8 cannot be granted in this build")
+	}
+	return argv, filepath.Clean(cwd), nil
+}
+
+func texts(argv [][]byte) []string {
+	out := make([]string, len(argv))
+	for i, a := range argv {
+		out[i] = string(a)
+	}
+	return out
+}

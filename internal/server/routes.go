@@ -1,0 +1,93 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/omnijail/omnijail/api"
+)
+
+// handlerFunc serves one request of an authorized caller.
+type handlerFunc func(s *Server, w http.ResponseWriter, r *http.Request, c *caller) *api.Error
+
+// routes is the whole API. api/openapi.yaml lists the same, a test holds the two
+// together and walks it as three users.
+var routes = map[string]handlerFunc{
+	"GET /v1/version":         (*Server).version,
+	"GET /v1/healthz":         (*Server).healthz,
+	"GET /v1/doctor":          (*Server).doctor,
+	"POST /v1/exec":           (*Server).exec,
+	"GET /v1/jails":           (*Server).jails,
+	"GET /v1/jails/{id}":      (*Server).jail,
+	"DELETE /v1/jails/{id}":   (*Server).endJail,
+	"GET /v1/policies":        (*Server).policies,
+	"GET /v1/policies/{name}": (*Server).policy,
+	"POST /v1/policies:check": (*Server).checkPolicy,
+	"POST /v1/policies:test":  (*Server).testPolicy,
+	"GET /v1/events":          (*Server).events,
+	"GET /v1/events/{id}":     (*Server).event,
+	"POST /v1/drain":          (*Server).drain,
+}
+
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, h := range routes {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			c, refused := s.authorize(r)
+			if refused == nil {
+				refused = h(s, w, r, c)
+			}
+			if refused != nil {
+				writeError(w, refused)
+			}
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if _, refused := s.authorize(r); refused != nil {
+			writeError(w, refused)
+			return
+		}
+		writeError(w, api.NotFound())
+	})
+	return mux
+}
+
+func writeError(w http.ResponseWriter, e *api.Error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(e.Status)
+	json.NewEncoder(w).Encode(map[string]*api.Error{"error": e})
+}
+
+func reply(w http.ResponseWriter, v any) *api.Error {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(v)
+	return nil
+}
+
+// decode reads a body strictly: bounded, UTF-8 (JSON decoding would replace what
+// is not, and a path would name another file), no unknown field, nothing behind.
+func decode(r *http.Request, out any) *api.Error {
+	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, api.MaxRequest))
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLong):
+		return api.Refuse(http.StatusBadRequest, "too_large", "the request is longer than %d bytes", api.MaxRequest)
+	case err != nil:
+		return api.Refuse(http.StatusBadRequest, "body", "read request: %v", err)
+	case !utf8.Valid(b):
+		return api.Refuse(http.StatusBadRequest, "not_utf8", "the request is not UTF-8").Hint("send such strings in the _b64 fields")
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(out); err != nil {
+		return api.Refuse(http.StatusBadRequest, "json", "the request does not decode: %v", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return api.Refuse(http.StatusBadRequest, "json", "something follows the request's JSON")
+	}
+	return nil
+}
