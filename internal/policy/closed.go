@@ -1,0 +1,86 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// checkClosed refuses what a request may not set on a closed policy: whoever
+// may run the operator's policy may not change what the operator's secrets are
+// used for.
+func checkClosed(d *Document, req Request, rep *report) {
+	if !d.Closed {
+		return
+	}
+	allowed := d.Caller
+	if allowed == nil {
+		allowed = DefaultCaller
+	}
+	for _, set := range []struct {
+		key string
+		is  bool
+	}{
+		{"cwd", req.Cwd != ""},
+		{"tty", req.TTY},
+		{"timeout", req.Timeout != 0},
+		{"env", len(req.Env) > 0},
+		{"preset", len(req.Add.Presets) > 0},
+		{"write", len(req.Add.Write) > 0},
+		{"read", len(req.Add.Read) > 0},
+		{"allow", len(req.Add.Allow) > 0},
+		{"backend", req.Backend != ""},
+	} {
+		if set.is && !slices.Contains(allowed, set.key) {
+			rep.add(Error{Pos: Pos{File: d.Ref.Origin}, Key: set.key, Code: "policy_closed",
+				Msg: fmt.Sprintf("policy %q is the operator's and lets a request set only %s", d.Ref.Name, strings.Join(allowed, ", ")),
+				Fix: "run it without this, or with a policy of your own"})
+		}
+	}
+}
+
+// checkSecretFDs refuses secrets that the policy does not ask for. One that it
+// asks for and that is not sent is a source without a value.
+func checkSecretFDs(d *Document, req Request, rep *report) {
+	wanted := d.EnvSources()
+	var seen []string
+	for _, name := range req.SecretFDs {
+		switch {
+		case !slices.Contains(wanted, name):
+			rep.add(Error{Key: "secret_fds", Code: "policy_closed",
+				Msg: fmt.Sprintf("%.64q is no env source of policy %q", name, d.Ref.Name)})
+		case slices.Contains(seen, name):
+			rep.add(Error{Key: "secret_fds", Msg: fmt.Sprintf("%q is sent twice", name)})
+		}
+		seen = append(seen, name)
+	}
+}
+
+// added returns the document with what the request adds. Presets go below it,
+// so that its own scalars stand; denials of either stay.
+func added(d *Document, req Request, rep *report) *Document {
+	if len(req.Add.Presets)+len(req.Add.Write)+len(req.Add.Read)+len(req.Add.Allow) == 0 {
+		return d
+	}
+	var base *node
+	for _, name := range req.Add.Presets {
+		at := Pos{File: "--preset " + name}
+		base = merge(base, flatten(readPreset(name, "preset", at, rep), nil, rep))
+	}
+	n := merge(base, d.tree)
+	extra := &node{kind: mapping}
+	for key, words := range map[string][]string{
+		"write_paths": req.Add.Write, "read_paths": req.Add.Read, "egress_rules": req.Add.Allow,
+	} {
+		flag := map[string]string{"write_paths": "--write", "read_paths": "--read", "egress_rules": "--allow"}[key]
+		for _, w := range words {
+			extra.extend(key, &node{text: w, at: Pos{File: flag}})
+		}
+	}
+	if len(rep.errs) > 0 {
+		return d
+	}
+	out := decodeNative(merge(n, extra), false, rep)
+	out.Ref, out.Closed, out.Files, out.Notes = d.Ref, d.Closed, d.Files, d.Notes
+	return out
+}

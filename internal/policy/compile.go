@@ -1,0 +1,203 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/egress"
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// baseNeeds is what every jail must promise. Where a node cannot, nothing runs.
+var baseNeeds = []jail.Guarantee{jail.Files, jail.NoPrivilege, jail.Syscalls, jail.NetworkOnlyProxy}
+
+// Compile makes the Spec of one jail. It is pure: the same policy, request and
+// facts give the same Spec. Errors are Errors.
+func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
+	rep := &report{}
+	checkClosed(doc, req, rep)
+	checkSecretFDs(doc, req, rep)
+	checkRequest(req, rep)
+	doc = added(doc, req, rep)
+	if err := rep.err(); err != nil {
+		return nil, err
+	}
+	home := ScratchHome(req.User)
+	v := &view{doc: doc, req: req, facts: facts, home: home, rep: rep}
+	spec := &jail.Spec{
+		Policy:    doc.Ref,
+		Backends:  backendsFor(doc, req, facts, rep),
+		Weaken:    doc.weakenings(),
+		Needs:     slices.Clone(baseNeeds),
+		View:      v.build(),
+		Rules:     doc.rules(),
+		Bindings:  doc.bindings(),
+		Env:       envPlan(doc, req, home, rep),
+		Timeout:   shortest(doc.Timeout, req.Timeout, facts.MaxTimeout),
+		OnMisuse:  doc.OnMisuse,
+		BodyCheck: doc.BodyCheck,
+	}
+	if spec.OnMisuse == "" {
+		spec.OnMisuse = "deny"
+	}
+	checkNetwork(doc, rep)
+	spec.OCI = ociSpec(req, facts, home, jailGroups(doc, req, facts, rep))
+	if err := rep.err(); err != nil {
+		return nil, err
+	}
+	return spec, nil
+}
+
+// checkRequest refuses what no policy can make right.
+func checkRequest(req Request, rep *report) {
+	bad := func(key, format string, args ...any) {
+		rep.errorf(Pos{}, key, format, args...)
+	}
+	if len(req.Argv) == 0 {
+		bad("argv", "is empty")
+	}
+	for _, a := range append(slices.Clone(req.Argv), req.Cwd) {
+		if strings.ContainsRune(a, 0) {
+			bad("argv", "holds a NUL")
+		}
+	}
+	if !filepath.IsAbs(req.Cwd) || filepath.Clean(req.Cwd) != req.Cwd {
+		bad("cwd", "%q is not a clean absolute path", req.Cwd)
+	}
+	if req.Timeout < 0 {
+		bad("timeout", "is negative")
+	}
+	for name, value := range req.Env {
+		if msg := checkEnvName(name); msg != "" {
+			bad("env", "%.64q %s", name, msg)
+		} else if strings.ContainsRune(value, 0) {
+			bad("env", "the value of %s holds a NUL", name)
+		}
+	}
+}
+
+// backendsFor returns the backends that the policy accepts and that promise all
+// it needs, in its order.
+func backendsFor(doc *Document, req Request, facts Facts, rep *report) []string {
+	accepted := doc.Backend
+	if len(accepted) == 0 {
+		accepted = facts.Backends
+	}
+	if req.Backend != "" {
+		if len(doc.Backend) > 0 && !slices.Contains(doc.Backend, req.Backend) {
+			rep.errorf(Pos{}, "backend", "policy %q does not accept %.32q", doc.Ref.Name, req.Backend)
+		}
+		accepted = []string{req.Backend}
+	}
+	var out, why []string
+	for _, b := range accepted {
+		offered, ok := facts.Guarantees[b]
+		if !ok {
+			why = append(why, b+" cannot run here")
+			continue
+		}
+		missing := slices.DeleteFunc(slices.Clone(baseNeeds), func(g jail.Guarantee) bool { return slices.Contains(offered, g) })
+		if len(missing) > 0 {
+			why = append(why, fmt.Sprintf("%s does not give %v here", b, missing))
+			continue
+		}
+		out = append(out, b)
+	}
+	if len(out) == 0 {
+		rep.add(Error{Key: "backend", Code: "unsupported", Msg: "no backend gives what this policy needs: " + strings.Join(why, "; "),
+			Fix: "omnijailctl doctor says what this node lacks"})
+	}
+	return out
+}
+
+// jailGroups picks the supplementary groups that the policy lists from those of
+// the connection. The user database is not asked: it may give more than the
+// caller's process holds.
+func jailGroups(doc *Document, req Request, facts Facts, rep *report) []uint32 {
+	for _, id := range []uint32{req.User.UID, req.User.GID} {
+		if id == 0 || id == 65534 || id == ^uint32(0) {
+			rep.add(Error{Key: "user", Code: "identity", Msg: fmt.Sprintf("a jail never runs as id %d", id)})
+		}
+	}
+	if req.User.GID == facts.SocketGID {
+		rep.add(Error{Key: "user", Code: "identity", Msg: "the primary group may command the daemon, so no jail may have it"})
+	}
+	var out []uint32
+	for i, want := range doc.Groups {
+		at := slices.IndexFunc(req.CallerGroups, func(g Group) bool {
+			return g.Name != "" && g.Name == want.Text || fmt.Sprint(g.GID) == want.Text
+		})
+		switch key := index("groups", i); {
+		case at < 0:
+			rep.errorf(want.At, key, "you are not in group %.64q in this session", want.Text)
+		case req.CallerGroups[at].GID == 0 || req.CallerGroups[at].GID == facts.SocketGID:
+			rep.errorf(want.At, key, "group %.64q is never passed into a jail", want.Text)
+		default:
+			out = appendNew(out, req.CallerGroups[at].GID)
+		}
+	}
+	return out
+}
+
+// ScratchHome is where the jail has its own empty home: at the place of the
+// caller's, so that paths in messages and configuration agree, unless that is
+// no place for one.
+func ScratchHome(u jail.User) string {
+	if jail.CheckDest(u.Home, "", nil) == nil && u.Home != "/home" {
+		return u.Home
+	}
+	return fmt.Sprintf("/home/u%d", u.UID)
+}
+
+// shortest returns the smallest of the durations that are set, 0 if none is.
+func shortest(ds ...time.Duration) time.Duration {
+	var out time.Duration
+	for _, d := range ds {
+		if d > 0 && (out == 0 || d < out) {
+			out = d
+		}
+	}
+	return out
+}
+
+func (d *Document) weakenings() []jail.Weakening {
+	var out []jail.Weakening
+	for _, w := range d.Weaken {
+		out = appendNew(out, jail.Weakening(w.Text))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (d *Document) rules() []egress.Rule {
+	var out []egress.Rule
+	for _, r := range d.Rules {
+		out = append(out, r.Rule)
+	}
+	return out
+}
+
+func (d *Document) bindings() []creds.Binding {
+	var out []creds.Binding
+	for _, c := range d.Credentials {
+		out = append(out, c.Binding)
+	}
+	return out
+}
+
+// SourceKinds returns the kinds of credential source that a Spec uses, sorted:
+// what the operator's access entry must grant.
+func SourceKinds(s *jail.Spec) []creds.SourceKind {
+	kinds := map[creds.SourceKind]bool{}
+	for _, b := range s.Bindings {
+		for _, src := range b.Sources {
+			kinds[src.Kind] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(kinds))
+}

@@ -1,0 +1,63 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// Request is one exec as the daemon knows it: who the command runs as comes from
+// the kernel, the rest from the caller.
+type Request struct {
+	Argv         []string
+	Cwd          string    // absolute
+	User         jail.User // who the command runs as; Groups is ignored, Compile fills it
+	CallerUID    uint32
+	CallerGroups []Group // of the connection; the jail's are some of these
+
+	Add       Add
+	Env       map[string]string // --env
+	Timeout   time.Duration     // 0: none was asked for
+	TTY       bool
+	Backend   string   // empty: the policy's
+	SecretFDs []string // variables whose values the client sends
+}
+
+// Group is a group of the connection and its name, if it has one.
+type Group struct {
+	Name string
+	GID  uint32
+}
+
+// Add is what a request adds to the policy.
+type Add struct {
+	Presets []string
+	Write   []string
+	Read    []string
+	Allow   []string
+}
+
+// Facts is what a Spec depends on besides policy and request: the node, and what
+// the operator says once.
+type Facts struct {
+	// Guarantees lists what each backend promises on this node. A backend that
+	// is not in it cannot run here.
+	Guarantees map[string][]jail.Guarantee
+	// Backends is the order of preference where a policy names none.
+	Backends []string
+	// System lists the trees that a jail has from the node.
+	System []SystemDir
+	// SocketGID is the group that may command the daemon; it is never passed on.
+	SocketGID uint32
+	// MaxTimeout is the operator's ceiling; 0 is none.
+	MaxTimeout time.Duration
+	// Reserved are further trees that no grant may touch: the daemon's own.
+	Reserved []string
+}
+
+// SystemDir is a system tree of the node: a directory, or a link such as
+// /bin -> usr/bin.
+type SystemDir struct {
+	Path string
+	Link string // target, empty for a directory
+}

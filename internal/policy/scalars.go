@@ -1,0 +1,133 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	envForm  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+)
+
+// ValidName reports whether s can name a policy or a credential.
+func ValidName(s string) bool { return nameForm.MatchString(s) }
+
+// str reads a string without control characters. Numbers and booleans are not
+// strings: a value that YAML changed on the way is not what was meant.
+func (d *decoder) str(key string, n *node) string {
+	switch {
+	case n.kind != scalar:
+		d.errorf(n.at, key, "must be a string, not %v", n.kind)
+	case n.tag != tagString:
+		d.errorf(n.at, key, "must be a string: write %q in quotes", n.text)
+	case strings.ContainsFunc(n.text, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		d.errorf(n.at, key, "holds a control character")
+	default:
+		return n.text
+	}
+	return ""
+}
+
+func (d *decoder) name(key string, n *node) string {
+	s := d.str(key, n)
+	if s != "" && !ValidName(s) {
+		d.errorf(n.at, key, "%.64q is not a name: lower-case letters, digits, '.', '_' and '-', at most 64", s)
+		return ""
+	}
+	return s
+}
+
+func (d *decoder) boolean(key string, n *node) bool {
+	if n.kind != scalar || n.tag != tagBool {
+		d.errorf(n.at, key, "must be true or false")
+		return false
+	}
+	return n.text == "true"
+}
+
+func (d *decoder) integer(key string, n *node, low, high int64) int64 {
+	i, err := strconv.ParseInt(n.text, 10, 64)
+	if n.kind != scalar || n.tag != tagInt || err != nil || i < low || i > high {
+		d.errorf(n.at, key, "must be a whole number from %d to %d", low, high)
+		return 0
+	}
+	return i
+}
+
+func (d *decoder) oneOf(key string, n *node, words ...string) string {
+	s := d.str(key, n)
+	if s != "" && !slices.Contains(words, s) {
+		d.errorf(n.at, key, "%.64q is none of %s", s, strings.Join(words, ", "))
+		return ""
+	}
+	return s
+}
+
+// items returns the elements of a list; one scalar stands for a list of one
+// where single allows it.
+func (d *decoder) items(key string, n *node, single bool) []*node {
+	switch {
+	case n.kind == list:
+		return n.items
+	case n.kind == scalar && single:
+		return []*node{n}
+	}
+	d.errorf(n.at, key, "must be a list, not %v", n.kind)
+	return nil
+}
+
+// words reads a list of non-empty strings.
+func (d *decoder) words(key string, n *node) []Item {
+	var out []Item
+	for i, item := range d.items(key, n, false) {
+		k := index(key, i)
+		if s := d.str(k, item); s != "" {
+			out = append(out, Item{s, item.at})
+		} else if item.kind == scalar && item.tag == tagString && item.text == "" {
+			d.errorf(item.at, k, "is empty")
+		}
+	}
+	return out
+}
+
+func index(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
+
+// duration reads 90, "90s", "5m" or "1h30m"; a bare number is seconds.
+func (d *decoder) duration(key string, n *node) time.Duration {
+	if n.kind == scalar && n.tag == tagInt {
+		return time.Duration(d.integer(key, n, 1, 1<<31)) * time.Second
+	}
+	s := d.str(key, n)
+	if s == "" {
+		return 0
+	}
+	v, err := time.ParseDuration(s)
+	if err != nil || v <= 0 {
+		d.errorf(n.at, key, "%.64q is not a duration: write 90s, 5m or 1h30m", s)
+		return 0
+	}
+	return v
+}
+
+// size reads 4096, "512KiB", "64MiB", "1GiB" or "1g" as bytes.
+func (d *decoder) size(key string, n *node) int64 {
+	if n.kind == scalar && n.tag == tagInt {
+		return d.integer(key, n, 1, 1<<50)
+	}
+	s := d.str(key, n)
+	if s == "" {
+		return 0
+	}
+	digits := strings.TrimRight(s, "KMGTkmgtiB")
+	shift, ok := map[string]uint{"": 0, "b": 0, "k": 10, "kib": 10, "m": 20, "mib": 20, "g": 30, "gib": 30, "t": 40, "tib": 40}[strings.ToLower(s[len(digits):])]
+	v, err := strconv.ParseInt(digits, 10, 64)
+	if !ok || err != nil || v <= 0 || v > 1<<50>>shift {
+		d.errorf(n.at, key, "%.64q is not a size: write 512KiB, 64MiB or 1GiB", s)
+		return 0
+	}
+	return v << shift
+}
