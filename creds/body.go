@@ -1,34 +1,68 @@
 package creds
 
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+)
+
+// window is what surrounds a needle when a hit is looked at closely: the longest
+// encoding of the shortest placeholder on either side.
+const window = 2 * minRun
+
+// needles are what bodies are searched for, at the speed of bytes.Index: the
+// marker in both cases and the base64 digits that it determines at each
+// alignment. They say where to look closely, never that there is a placeholder.
+var needles = append([][]byte{[]byte(marker), []byte(strings.ToUpper(marker))}, base64Needles()...)
+
+func base64Needles() [][]byte {
+	var out [][]byte
+	for before := range 3 {
+		digits := base64.RawURLEncoding.EncodeToString(append(make([]byte, before), marker...))
+		from, to := (before*8+5)/6, (before+len(marker))*8/6
+		out = append(out, []byte(digits[from:to]))
+	}
+	return out
+}
+
 // BodyFinder looks for placeholders in a body that streams by, also across the
-// borders of chunks: as it is, percent-encoded and in base64. The zero value is
-// ready. It is for one body and one goroutine.
+// borders of chunks: as they are and in base64. The zero value is ready. It is for
+// one body and one goroutine.
 type BodyFinder struct {
 	tail []byte
 }
 
-// overlap covers the longest encoding that Find sees through: twice
-// percent-encoded, five characters for one.
-const overlap = 5*(len(marker)+minTail) + 8
-
 // Found reports whether chunk, with what came before it, holds a placeholder. A
 // hit is reported at least once.
 func (f *BodyFinder) Found(chunk []byte) bool {
-	if len(f.tail) > 0 && f.foundAcross(chunk[:min(len(chunk), overlap)]) {
+	f.tail = append(f.tail, chunk[:min(len(chunk), window)]...)
+	if findInBody(f.tail) || findInBody(chunk) {
 		return true
 	}
-	if find(chunk, 1) {
-		return true
+	if len(chunk) > window {
+		f.tail = append(f.tail[:0], chunk[len(chunk)-window:]...)
 	}
-	f.tail = append(f.tail, chunk[max(0, len(chunk)-overlap):]...)
-	f.tail = f.tail[max(0, len(f.tail)-overlap):]
+	f.tail = f.tail[max(0, len(f.tail)-window):]
 	return false
-}
-
-func (f *BodyFinder) foundAcross(head []byte) bool {
-	return find(append(f.tail[:len(f.tail):len(f.tail)], head...), 1)
 }
 
 // FindInBody reports whether one piece of a body holds a placeholder by itself. A
 // BodyFinder sees those that are cut too.
-func (t *Table) FindInBody(chunk []byte) bool { return find(chunk, 1) }
+func (t *Table) FindInBody(chunk []byte) bool { return findInBody(chunk) }
+
+func findInBody(b []byte) bool {
+	for _, needle := range needles {
+		for rest := b; ; {
+			i := bytes.Index(rest, needle)
+			if i < 0 {
+				break
+			}
+			at := len(b) - len(rest) + i
+			if find(b[max(0, at-window):min(len(b), at+window)], 1) {
+				return true
+			}
+			rest = rest[i+1:]
+		}
+	}
+	return false
+}
