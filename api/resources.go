@@ -50,8 +50,9 @@ type PolicyTest struct {
 
 // TestResult says what would happen to a request and why.
 type TestResult struct {
-	Allowed bool   `json:"allowed"`
-	Text    string `json:"text"`
+	Allowed    bool   `json:"allowed"`
+	Credential string `json:"credential,omitempty"` // the one that would be attached
+	Text       string `json:"text"`
 }
 
 // Drain is the body of POST /v1/drain. Timeout is a Go duration; empty waits

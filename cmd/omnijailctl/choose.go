@@ -20,12 +20,6 @@ import (
 // otherwise is asked by name.
 const rootPolicies = "/etc/omnijail/policies"
 
-// baseContext are the variables that a jail's environment or a credential
-// command may be built from; the daemon picks by name.
-var baseContext = strings.Fields(`PATH HOME USER LOGNAME SHELL TERM LANG TZ COLORTERM NO_COLOR
-	XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR
-	DBUS_SESSION_BUS_ADDRESS SSH_AUTH_SOCK GPG_TTY GH_CONFIG_DIR`)
-
 func homeDir() string {
 	if h := os.Getenv("HOME"); strings.HasPrefix(h, "/") {
 		return h
@@ -65,57 +59,29 @@ func choosePolicy(ctx context.Context, g *globals, f *execFlags, req *api.ExecRe
 // the flattened document.
 func sendPolicy(ctx context.Context, g *globals, arg, cwd string, needs *environment) (json.RawMessage, error) {
 	lib := library()
-	found, err := lib.Find(arg, cwd)
-	if err != nil && !policy.IsFile(arg) && policy.ValidName(arg) {
+	if _, err := lib.Find(arg, cwd); err != nil && !policy.IsFile(arg) && policy.ValidName(arg) {
 		return askDaemon(ctx, g, arg, needs) // the daemon may know a folder that we do not
 	}
+	found, flat, doc, err := lib.ForExec(arg, cwd, policy.Trust{Path: policy.TrustPath(homeDir())})
 	if err != nil {
-		return nil, err
+		return nil, policyErrors(err)
 	}
 	for _, s := range found.Shadowed {
 		if !g.quiet {
 			say("%s hides %s", found, s)
 		}
 	}
-	switch found.Kind {
-	case policy.File, policy.User:
-		flat, doc, err := flattenTrusted(lib, found, cwd)
-		if err != nil {
-			return nil, err
-		}
+	switch {
+	case flat != nil:
 		needs.add(doc)
 		return json.Marshal(flat)
-	case policy.Builtin:
-		if arg == "" { // no policy anywhere that we can see: the daemon's default decides
-			return askDaemon(ctx, g, "", needs)
-		}
-		doc, err := policy.Preset(found.Name)
-		if err != nil {
-			return nil, policyErrors(err)
-		}
+	case found.Kind == policy.Builtin && arg != "":
 		needs.add(doc)
 		return json.Marshal(found.Name)
+	case found.Kind == policy.Builtin: // none that we can see: the daemon's default decides
+		return askDaemon(ctx, g, "", needs)
 	}
 	return askDaemon(ctx, g, found.Name, needs)
-}
-
-// flattenTrusted flattens a user's own policy. One that lies where the command
-// will run is obeyed only if its owner has read this very content.
-func flattenTrusted(lib policy.Library, found policy.Found, cwd string) (*policy.Flat, *policy.Document, error) {
-	flat, doc, err := lib.Flatten(found)
-	if err != nil {
-		return nil, nil, policyErrors(err)
-	}
-	trust := policy.Trust{Path: policy.TrustPath(homeDir())}
-	needed, err := trust.Needed(found, cwd)
-	if err == nil && needed {
-		err = trust.Check(found, flat, doc, cwd)
-	}
-	var un *policy.Untrusted
-	if errors.As(err, &un) {
-		return nil, nil, &api.Error{Code: "untrusted", Reason: un.Error(), Fix: un.Fix()}
-	}
-	return flat, doc, err
 }
 
 // askDaemon names a policy that the daemon has; the empty name is its default.
@@ -133,36 +99,28 @@ func askDaemon(ctx context.Context, g *globals, name string, needs *environment)
 	if err != nil {
 		return nil, err
 	}
-	needs.passthrough = append(needs.passthrough, p.Passthrough...)
+	needs.pass = slices.Concat(needs.pass, p.Passthrough, p.CommandEnv)
 	needs.secrets = append(needs.secrets, p.SecretEnv...)
-	needs.command = append(needs.command, p.CommandEnv...)
 	return json.Marshal(p.Name)
 }
 
 // environment is what a policy wants of the client's own.
 type environment struct {
-	passthrough, secrets, command []string
+	pass    []string // variables that the command or a credential command may get
+	secrets []string // variables whose values travel as sealed descriptors
 }
 
 func (e *environment) add(doc *policy.Document) {
-	for _, item := range doc.Passthrough {
-		e.passthrough = append(e.passthrough, item.Text)
-	}
+	e.pass = slices.Concat(e.pass, doc.PassNames(), doc.CommandNames())
 	e.secrets = append(e.secrets, doc.EnvSources()...)
-	for _, c := range doc.Credentials {
-		for _, s := range c.Sources {
-			e.command = append(e.command, s.Pass...)
-		}
-	}
 }
 
 func (e *environment) fill(req *api.ExecRequest) {
 	req.Context = map[string]string{}
-	names := slices.Concat(baseContext, e.passthrough, e.command)
+	names := append(e.pass, "HOME", "PATH") // for ~ and for finding the command
 	for _, kv := range os.Environ() {
 		name, value, _ := strings.Cut(kv, "=")
-		wanted := slices.Contains(names, name) || strings.HasPrefix(name, "LC_")
-		if wanted && utf8.ValidString(value) {
+		if slices.Contains(names, name) && utf8.ValidString(value) {
 			req.Context[name] = value
 		}
 	}
@@ -176,6 +134,10 @@ func (e *environment) fill(req *api.ExecRequest) {
 // policyErrors gives a policy's errors the shape of the API's, so that they are
 // printed in one place.
 func policyErrors(err error) error {
+	var un *policy.Untrusted
+	if errors.As(err, &un) {
+		return &api.Error{Code: "untrusted", Reason: un.Error(), Fix: un.Fix()}
+	}
 	var list policy.Errors
 	if !errors.As(err, &list) {
 		return err

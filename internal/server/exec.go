@@ -108,12 +108,10 @@ func granted(spec *jail.Spec, c *caller) *api.Error {
 				Hint("access entry of omnijaild.yaml: weaken: [%s]", w)
 		}
 	}
-	for _, b := range spec.Bindings {
-		for _, src := range b.Sources {
-			if !slices.Contains(c.access.Sources, string(src.Kind)) {
-				return api.Refuse(http.StatusForbidden, "source_access", "your access does not include %q sources, which credential %q uses", src.Kind, b.Name).
-					Hint("access entry of omnijaild.yaml: sources: [%s]", src.Kind)
-			}
+	for _, kind := range policy.SourceKinds(spec) {
+		if !slices.Contains(c.access.Sources, string(kind)) {
+			return api.Refuse(http.StatusForbidden, "source_access", "your access does not include %q sources, which policy %q uses", kind, spec.Policy.Name).
+				Hint("access entry of omnijaild.yaml: sources: [%s]", kind)
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/config"
@@ -95,17 +94,10 @@ func (s *Server) policy(w http.ResponseWriter, r *http.Request, c *caller) *api.
 // describe tells a client what to send for a policy: names of variables, never a
 // source's path or command beyond the names it may be passed.
 func describe(doc *policy.Document) api.Policy {
-	p := api.Policy{Name: doc.Ref.Name, Origin: doc.Ref.Origin, Description: doc.Description, SecretEnv: doc.EnvSources()}
-	for _, item := range doc.Passthrough {
-		p.Passthrough = append(p.Passthrough, item.Text)
+	return api.Policy{
+		Name: doc.Ref.Name, Origin: doc.Ref.Origin, Description: doc.Description, SecretEnv: doc.EnvSources(),
+		Passthrough: doc.PassNames(), CommandEnv: doc.CommandNames(), Text: policy.Show(doc, "/"),
 	}
-	for _, c := range doc.Credentials {
-		for _, src := range c.Sources {
-			p.CommandEnv = append(p.CommandEnv, src.Pass...)
-		}
-	}
-	p.Text = policy.Show(doc)
-	return p
 }
 
 func (s *Server) checkPolicy(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
@@ -129,12 +121,9 @@ func (s *Server) testPolicy(w http.ResponseWriter, r *http.Request, c *caller) *
 	if refused != nil {
 		return refused
 	}
-	if _, err := url.Parse(req.URL); err != nil {
-		return api.Refuse(http.StatusBadRequest, "url", "%v", err)
-	}
-	allowed, text, err := policy.TestURL(doc, req.Method, req.URL)
+	answer, err := policy.TestURL(doc, req.Method, req.URL)
 	if err != nil {
 		return api.Refuse(http.StatusBadRequest, "url", "%v", err)
 	}
-	return reply(w, api.TestResult{Allowed: allowed, Text: text})
+	return reply(w, api.TestResult{Allowed: answer.Allowed, Credential: answer.Credential, Text: answer.Text})
 }
