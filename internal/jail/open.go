@@ -21,6 +21,7 @@ type OpenRequest struct {
 type OpenReply struct {
 	Err    *OpenError   `json:"err,omitempty"`
 	Grants []OpenGrant  `json:"grants,omitempty"`
+	Cwd    string       `json:"cwd,omitempty"`  // canonical working directory
 	Exec   string       `json:"exec,omitempty"` // absolute path to execute inside
 	Git    []GitSetting `json:"git,omitempty"`
 	Pins   []string     `json:"pins,omitempty"` // canonical paths of the pins that exist

@@ -1,0 +1,63 @@
+package scout
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// Bounds of a request.
+const (
+	maxPaths   = 1024 // grants, masks or pins
+	maxSources = 16
+	maxPath    = 4096 // bytes
+)
+
+// checkAsk looks at the shape of a request before anything is touched. The daemon
+// made it, from a policy that a user wrote.
+func checkAsk(ask jail.ScoutAsk) error {
+	if (ask.Open == nil) == (ask.Source == nil) {
+		return errors.New("a scout is asked for exactly one thing")
+	}
+	if ask.Source != nil {
+		if n := len(ask.Source.Sources); n == 0 || n > maxSources {
+			return fmt.Errorf("%d sources; between 1 and %d are allowed", n, maxSources)
+		}
+		return checkPath("home", ask.Source.Home)
+	}
+	return checkOpen(ask.Open)
+}
+
+func checkOpen(r *jail.OpenRequest) error {
+	v := &r.View
+	if max(len(v.Grants), len(v.Masks), len(v.Pins)) > maxPaths {
+		return fmt.Errorf("more than %d paths", maxPaths)
+	}
+	err := errors.Join(checkPath("cwd", v.Cwd), checkPath("home", r.User.Home))
+	for _, g := range v.Grants {
+		err = errors.Join(err, checkPath("grant", g.Path))
+	}
+	for _, m := range v.Masks {
+		err = errors.Join(err, checkPath("mask", m.Path))
+	}
+	for _, p := range v.Pins {
+		err = errors.Join(err, checkPath("pin", p.Path))
+	}
+	for _, glob := range append(append([]string(nil), v.Visible...), v.ReadOnly...) {
+		if _, e := path.Match(glob, ""); e != nil || strings.Contains(glob, "/") {
+			err = errors.Join(err, fmt.Errorf("%q is not a pattern for one name", glob))
+		}
+	}
+	return err
+}
+
+func checkPath(what, p string) error {
+	if !filepath.IsAbs(p) || filepath.Clean(p) != p || len(p) > maxPath || strings.ContainsRune(p, 0) {
+		return fmt.Errorf("%s %.200q is not a clean absolute path", what, p)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package scout
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// Bounds of the caller's git configuration.
+const (
+	gitFileBytes  = 256 << 10
+	gitValueBytes = 1024
+	gitSettings   = 128
+	gitDepth      = 3 // of include.path
+)
+
+// gitKeys maps the settings that a jail may have of the caller's to how they are
+// spelled. None of them names a program or a file.
+var gitKeys = map[string]string{
+	"user.name": "user.name", "user.email": "user.email", "init.defaultbranch": "init.defaultBranch",
+	"core.autocrlf": "core.autocrlf", "pull.rebase": "pull.rebase",
+}
+
+// gitIdentity reads the caller's global git configuration, both files in git's
+// order. What cannot be read is noted, not an error: the command may not need it.
+func (s *session) gitIdentity() []jail.GitSetting {
+	var out []jail.GitSetting
+	home := s.req.User.Home
+	for _, p := range []string{filepath.Join(home, ".config/git/config"), filepath.Join(home, ".gitconfig")} {
+		settings, err := readGit(p, home, gitDepth)
+		if err != nil {
+			s.notes = append(s.notes, fmt.Sprintf("git identity: %v", err))
+		}
+		out = append(out, settings...)
+	}
+	return lastOfEach(out)
+}
+
+func readGit(p, home string, depth int) (out []jail.GitSetting, err error) {
+	text, err := readRegular(p, gitFileBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	settings, err := parseGitConfig(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p, err)
+	}
+	for _, st := range settings {
+		if st.section == "include" && st.subsection == "" && st.key == "path" && depth > 0 {
+			inner, err := readGit(includePath(st.value, p, home), home, depth-1)
+			if err != nil {
+				return out, err
+			}
+			out = append(out, inner...)
+			continue
+		}
+		if key := st.allowedKey(); key != "" && plain(st.value) && len(out) < gitSettings {
+			out = append(out, jail.GitSetting{Key: key, Value: st.value})
+		}
+	}
+	return out, nil
+}
+
+func includePath(value, from, home string) string {
+	if rest, ok := strings.CutPrefix(value, "~/"); ok {
+		return filepath.Join(home, rest)
+	}
+	if filepath.IsAbs(value) {
+		return value
+	}
+	return filepath.Join(filepath.Dir(from), value)
+}
+
+// allowedKey is the spelling of a setting that may be passed on, else empty.
+func (s setting) allowedKey() string {
+	if s.section == "color" && plain(s.subsection) {
+		return strings.Join(strings.FieldsFunc("color\x00"+s.subsection+"\x00"+s.key, func(r rune) bool { return r == 0 }), ".")
+	}
+	if s.subsection != "" {
+		return ""
+	}
+	return gitKeys[s.section+"."+s.key]
+}
+
+// plain is a value that can be written into another configuration file without
+// changing its meaning there.
+func plain(s string) bool {
+	return len(s) <= gitValueBytes && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// lastOfEach keeps git's rule that the last setting of a key holds.
+func lastOfEach(in []jail.GitSetting) (out []jail.GitSetting) {
+	last := map[string]int{}
+	for i, s := range in {
+		last[s.Key] = i
+	}
+	for i, s := range in {
+		if last[s.Key] == i {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package scout
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// grant is one opened grant. Its lists hold names below it.
+type grant struct {
+	file                   *os.File
+	path                   string // canonical
+	id                     inode
+	dir, write             bool
+	held, readonly, masked []name
+}
+
+// name is a name below a grant, exactly as the file system has it.
+type name struct {
+	name string
+	dir  bool
+}
+
+func (g *grant) reply() jail.OpenGrant {
+	return jail.OpenGrant{
+		Path: g.path, Dir: g.dir, Write: g.write,
+		Held: openNames(g.held), ReadOnly: openNames(g.readonly), Masked: openNames(g.masked),
+	}
+}
+
+func openNames(ns []name) (out []jail.OpenName) {
+	for _, n := range ns {
+		out = append(out, jail.OpenName{Name: n.name, Dir: n.dir})
+	}
+	return out
+}
+
+// names are all names of g in the order of the second phase.
+func (g *grant) names() []name { return slices.Concat(g.held, g.readonly, g.masked) }
+
+// add puts n into list unless it is there.
+func add(list *[]name, n name) {
+	if !slices.Contains(*list, n) {
+		*list = append(*list, n)
+	}
+}
+
+// openGrants opens every grant as the caller. What counts from here on is the
+// descriptor and its canonical path; the name that was asked for is forgotten.
+func (s *session) openGrants() error {
+	for _, g := range s.req.View.Grants {
+		opened, err := s.openGrant(g)
+		if err != nil {
+			return err
+		}
+		if opened != nil {
+			s.addGrant(opened)
+		}
+	}
+	slices.SortFunc(s.grants, func(a, b *grant) int { return cmp.Compare(a.path, b.path) })
+	return nil
+}
+
+// addGrant merges two grants of one path: the wider one holds.
+func (s *session) addGrant(g *grant) {
+	for _, old := range s.grants {
+		if old.path == g.path {
+			old.write = old.write || g.write
+			g.file.Close()
+			return
+		}
+	}
+	s.grants = append(s.grants, g)
+}
+
+func (s *session) openGrant(req jail.Grant) (*grant, error) {
+	f, err := openPath(req.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && req.Missing:
+		return nil, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &jail.OpenError{Code: "no_such_path", Exit: exitFailed, Reason: fmt.Sprintf("%s does not exist%s", req.Path, origin(req.Origin))}
+	case err != nil:
+		return nil, refuse("grant", "cannot open %s as you%s: %v", req.Path, origin(req.Origin), errors.Unwrap(err))
+	}
+	st, id, err := stat(f)
+	if err != nil {
+		return nil, err
+	}
+	p, err := realPath(f)
+	if err != nil {
+		return nil, refuse("grant", "cannot find the path of %s: %v", req.Path, err)
+	}
+	if err := jail.CheckDest(p, s.req.User.Home, s.req.SystemDirs); err != nil {
+		return nil, refuse("grant", "%s cannot be granted%s: %v", req.Path, origin(req.Origin), err)
+	}
+	if !isDir(st) && st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, refuse("grant", "%s cannot be granted%s: it is neither a directory nor a regular file", req.Path, origin(req.Origin))
+	}
+	if m, ok, err := s.mounts.of(f); err != nil || !ok || ungrantable[m.fstype] {
+		return nil, refuse("grant", "%s cannot be granted%s: its file system (%s) is a door into the kernel", req.Path, origin(req.Origin), cmp.Or(m.fstype, "unknown"))
+	}
+	return &grant{file: f, path: p, id: id, dir: isDir(st), write: req.Write}, nil
+}
+
+func origin(line string) string {
+	if line == "" {
+		return ""
+	}
+	return " (" + line + ")"
+}
+
+// covering returns the grants that p, a canonical path, is or lies below, with
+// its name in each; the innermost comes last.
+func (s *session) covering(p string) (gs []*grant, names []string) {
+	for _, g := range s.grants {
+		if n, ok := below(g.path, p); ok && (g.dir || n == "") {
+			gs, names = append(gs, g), append(names, n)
+		}
+	}
+	return gs, names
+}
+
+// within reports whether one of the names is n or a directory above it.
+func within(list []name, n string) (string, bool) {
+	for _, m := range list {
+		if _, ok := below(m.name, n); ok {
+			return m.name, true
+		}
+	}
+	return "", false
+}

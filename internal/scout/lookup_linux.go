@@ -1,0 +1,139 @@
+package scout
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// The shell's exit codes for a command that cannot run.
+const (
+	exitNotExecutable = 126
+	exitNotFound      = 127
+)
+
+// lookup finds the executable as a shell of the caller's would, and returns the
+// path that names it inside. Every link on the way has to be visible there.
+func (s *session) lookup(argv0 string) (string, error) {
+	found, err := find(argv0, s.req.Path, s.cwd)
+	if err != nil {
+		return "", err
+	}
+	places, err := hops(found)
+	if err != nil {
+		return "", notExecutable(found, err)
+	}
+	if isSnap(found, places) {
+		return "", &jail.OpenError{
+			Code: "snap", Exit: exitNotExecutable,
+			Reason: fmt.Sprintf("%s is a snap; snaps cannot run without privileges and so not in a jail", found),
+			Fix:    "sudo apt install " + filepath.Base(found),
+		}
+	}
+	for _, p := range places {
+		if err := s.visible(p); err != nil {
+			return "", err
+		}
+	}
+	if !utf8.ValidString(places[0]) {
+		return "", notExecutable(found, errors.New("its path is not UTF-8"))
+	}
+	return places[0], nil
+}
+
+// find does execvp's search: what cannot be executed is remembered and passed
+// over, so that a later directory of PATH may have the command.
+func find(argv0, path, cwd string) (string, error) {
+	if argv0 == "" {
+		return "", &jail.OpenError{Code: "not_found", Exit: exitNotFound, Reason: "the command is empty"}
+	}
+	if strings.Contains(argv0, "/") {
+		p := absolute(argv0, cwd)
+		err := executable(p)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+			return "", &jail.OpenError{Code: "not_found", Exit: exitNotFound, Reason: fmt.Sprintf("%s does not exist", argv0)}
+		}
+		if err != nil {
+			return "", notExecutable(argv0, err)
+		}
+		return p, nil
+	}
+	var refused error
+	for dir := range strings.SplitSeq(path, ":") {
+		p := absolute(dir, cwd) + "/" + argv0
+		err := executable(p)
+		if err == nil {
+			return p, nil
+		}
+		if errors.Is(err, unix.EACCES) {
+			refused = notExecutable(p, err)
+		}
+	}
+	if refused != nil {
+		return "", refused
+	}
+	return "", &jail.OpenError{Code: "not_found", Exit: exitNotFound, Reason: fmt.Sprintf("%s: command not found in your PATH", argv0)}
+}
+
+// absolute joins without cleaning: ".." after a link means what the kernel says.
+func absolute(p, cwd string) string {
+	if strings.HasPrefix(p, "/") {
+		return p
+	}
+	return cwd + "/" + p
+}
+
+// executable is nil for a regular file that this process may execute.
+func executable(p string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(p, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return unix.EACCES
+	}
+	return unix.Faccessat(unix.AT_FDCWD, p, unix.X_OK, 0)
+}
+
+func notExecutable(p string, err error) error {
+	return &jail.OpenError{Code: "not_executable", Exit: exitNotExecutable, Reason: fmt.Sprintf("%s cannot be executed: %v", p, err)}
+}
+
+func isSnap(found string, places []string) bool {
+	last := places[len(places)-1]
+	return jail.Within("/snap", found) || jail.Within("/snap", last) ||
+		jail.Within("/var/lib/snapd", last) || last == "/usr/bin/snap"
+}
+
+// visible is nil when the canonical place p is part of what the jail sees.
+func (s *session) visible(p string) error {
+	for _, dir := range append([]string{"/etc/alternatives"}, s.req.SystemDirs...) {
+		if jail.Within(dir, p) {
+			return nil
+		}
+	}
+	gs, names := s.covering(p)
+	if len(gs) == 0 {
+		return &jail.OpenError{
+			Code: "not_visible", Exit: exitNotExecutable,
+			Reason: fmt.Sprintf("%s is outside of what the jail sees", p),
+			Fix:    fmt.Sprintf("read_paths: [%s]", p),
+		}
+	}
+	inner := len(gs) - 1
+	if hidden, ok := within(gs[inner].masked, names[inner]); ok {
+		return &jail.OpenError{
+			Code: "not_visible", Exit: exitNotExecutable,
+			Reason: fmt.Sprintf("%s is hidden in the jail", p),
+			Fix:    fmt.Sprintf("cwd_allow_hidden: [%s]", hidden),
+		}
+	}
+	return nil
+}

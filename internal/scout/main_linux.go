@@ -1,0 +1,68 @@
+package scout
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/seqpacket"
+)
+
+// The descriptors a scout starts with.
+const (
+	daemonFD = 3
+	clientFD = 4
+)
+
+// exitFailed is the exit code after a failure that could not be reported.
+const exitFailed = 125
+
+// Main runs a scout to its end. It takes no arguments: everything comes in the
+// first packet. The result is 0 when an answer was sent, whatever it says.
+func Main(args []string) int {
+	runtime.LockOSThread() // no_new_privs is a thread's, and children start from this one
+	conn := seqpacket.New(os.NewFile(daemonFD, "daemon"))
+	if len(args) != 0 {
+		return exitFailed
+	}
+	var ask jail.ScoutAsk
+	files, err := conn.Recv(&ask)
+	if err != nil {
+		return exitFailed
+	}
+	if err := serve(conn, ask, files); err != nil && !errors.Is(err, io.EOF) {
+		return exitFailed
+	}
+	return 0
+}
+
+// serve answers one ask. Its error means that no answer could be sent.
+func serve(conn *seqpacket.Conn, ask jail.ScoutAsk, files []*os.File) error {
+	err := checkAsk(ask)
+	if err == nil {
+		err = become(ask.As)
+	}
+	switch {
+	case ask.Source != nil:
+		return serveSource(conn, *ask.Source, files, err)
+	case err != nil:
+		return conn.Send(jail.OpenReply{Err: refusal(err)})
+	}
+	return serveOpen(conn, ask)
+}
+
+// refusal puts any error into the shape of the API's own.
+func refusal(err error) *jail.OpenError {
+	if e, ok := errors.AsType[*jail.OpenError](err); ok {
+		return e
+	}
+	return &jail.OpenError{Code: "open_failed", Exit: exitFailed, Reason: err.Error()}
+}
+
+// refuse makes an error of exit code 125.
+func refuse(code, format string, args ...any) *jail.OpenError {
+	return &jail.OpenError{Code: code, Exit: exitFailed, Reason: fmt.Sprintf(format, args...)}
+}

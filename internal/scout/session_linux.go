@@ -1,0 +1,84 @@
+package scout
+
+import (
+	"os"
+
+	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/seqpacket"
+)
+
+// session is one open request on its way to an answer.
+type session struct {
+	ask    jail.ScoutAsk
+	req    *jail.OpenRequest
+	mounts mounts
+	cwd    string   // canonical
+	grants []*grant // sorted by path, so that parents are mounted first
+	pins   []pin
+	hidden []string
+	notes  []string
+}
+
+// serveOpen answers an open request, then resolves names below staged trees until
+// the daemon closes the connection.
+func serveOpen(conn *seqpacket.Conn, ask jail.ScoutAsk) error {
+	s := &session{ask: ask, req: ask.Open}
+	reply, files, err := s.open()
+	if err != nil {
+		return conn.Send(jail.OpenReply{Err: refusal(err)})
+	}
+	if err := conn.Send(reply, files...); err != nil {
+		return err
+	}
+	trees, err := conn.Recv(&jail.ScoutNames{})
+	if err != nil {
+		return err
+	}
+	names, found, err := s.resolve(trees)
+	if err != nil {
+		return conn.Send(jail.ScoutNamesReply{Err: refusal(err)})
+	}
+	return conn.Send(names, found...)
+}
+
+// open does the first phase. The order matters: the client's descriptors are
+// received first, so that they are never left in its connection, and judged last,
+// because files among them need the grants.
+func (s *session) open() (reply jail.OpenReply, files []*os.File, err error) {
+	var stdio, secrets []*os.File
+	if s.req.Stdio {
+		if stdio, secrets, err = receive(clientFD, len(s.req.SecretFDs)); err != nil {
+			return reply, nil, err
+		}
+	}
+	if s.mounts, err = readMounts(); err != nil {
+		return reply, nil, err
+	}
+	for _, step := range []func() error{s.openGrants, s.enter, s.scanGrants, s.applyMasks, s.protectGit, s.openPins} {
+		if err := step(); err != nil {
+			return reply, nil, err
+		}
+	}
+	if reply.Exec, err = s.lookup(string(s.req.Argv0)); err != nil {
+		return reply, nil, err
+	}
+	if reply.Stdio, stdio, err = s.vetStdio(stdio); err != nil {
+		return reply, nil, err
+	}
+	if err := vetSecrets(secrets, s.req.SecretFDs); err != nil {
+		return reply, nil, err
+	}
+	if s.req.GitConfig {
+		reply.Git = s.gitIdentity()
+	}
+	for _, g := range s.grants {
+		reply.Grants = append(reply.Grants, g.reply())
+		files = append(files, g.file)
+	}
+	for _, p := range s.pins {
+		reply.Pins = append(reply.Pins, p.path)
+		files = append(files, p.file)
+	}
+	reply.Cwd, reply.Hidden, reply.Notes = s.cwd, s.hidden, s.notes
+	return reply, append(append(files, stdio...), secrets...), nil
+}
