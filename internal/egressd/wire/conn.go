@@ -138,6 +138,7 @@ func parseRights(oob []byte) ([]*os.File, error) {
 			continue // credentials or the like: nothing that must be closed
 		}
 		for _, fd := range fds {
+			syscall.SetNonblock(fd, true) // so that reading a pipe can have a deadline
 			files = append(files, os.NewFile(uintptr(fd), "received"))
 		}
 	}

@@ -7,8 +7,7 @@ type Result uint8
 const (
 	Got         Result = iota
 	NoValue            // the source ended without a value
-	TooLarge           // more than a secret may have
-	BadValue           // CR, LF or NUL inside
+	BadValue           // too long for a secret, or with a control character inside
 	NotSealed          // the memfd can still be changed
 	Late               // nothing came within the deadline
 	Broken             // reading failed
@@ -51,8 +50,9 @@ func decodeOutcome(f Frame) (Outcome, error) {
 	return o, r.end()
 }
 
-// Refresh asks for the value of a binding again. The daemon looks the source up
-// in its own table, limits the rate, and answers with a Secret or not at all.
+// Refresh asks for the value of a binding again, once per generation. The daemon
+// looks the source up in its own table and answers with a Secret, when its own
+// limit of the rate lets it.
 type Refresh struct {
 	Jail       string
 	Binding    uint16

@@ -32,6 +32,7 @@ type Spec struct {
 	Keys         []string                  `json:"keys,omitempty"`  // one per binding: names its value in the cache; empty: never kept
 	Hosts        map[string]netip.AddrPort `json:"hosts,omitempty"` // upstream.hosts of this policy
 	AllowPrivate bool                      `json:"allow_private,omitempty"`
+	GitHosts     []string                  `json:"git_hosts,omitempty"` // hosts whose git@ remotes the jail rewrites to https
 	BodyDeny     bool                      `json:"body_deny,omitempty"` // placeholder_in_body: deny
 	Freeze       bool                      `json:"freeze,omitempty"`    // on_misuse: freeze
 }

@@ -1,0 +1,167 @@
+package egressd
+
+import (
+	"context"
+	"io"
+	"maps"
+	"sync"
+
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
+	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/mitm"
+	"github.com/omnijail/omnijail/netns/dnsstub"
+)
+
+// jail is what the egress process holds of one jail.
+type jail struct {
+	id    string
+	spec  wire.Spec
+	table *creds.Table
+	ca    *mitm.CA
+	proxy *mitm.Proxy
+
+	ctx    context.Context // ends with cut
+	cancel context.CancelFunc
+	once   sync.Once
+	closes []io.Closer // the sockets in its namespace
+
+	mu          sync.Mutex
+	closed      bool
+	credentials []credential // per binding
+}
+
+// attach builds a jail and answers with its placeholders and CA.
+func (p *process) attach(m wire.Attach) error {
+	defer closeFiles(m.Spec, m.TCP4, m.TCP6, m.UDP4, m.UDP6)
+	j, status := p.build(m)
+	if status != wire.OK {
+		return p.answer(m.Seq, status)
+	}
+	p.jails[j.id] = j
+	cached := p.fromCache(j)
+	return p.conn.SendMessage(wire.Answer{Seq: m.Seq, Env: j.table.Placeholders(), CADER: j.ca.DER(), Cached: cached})
+}
+
+func (p *process) build(m wire.Attach) (*jail, wire.Status) {
+	if p.config == nil {
+		return nil, wire.NotReady
+	}
+	if _, twice := p.jails[m.Jail]; twice {
+		return nil, wire.DoubleJail
+	}
+	j := &jail{id: m.Jail}
+	if err := wire.Unseal(m.Spec, &j.spec); err != nil || len(j.spec.Keys) > len(j.spec.Bindings) {
+		return nil, wire.BadConfig
+	}
+	rules, err := egress.Compile(j.spec.Rules)
+	if err != nil {
+		return nil, wire.BadRules
+	}
+	if j.table, err = creds.NewTable(j.spec.Bindings); err != nil {
+		return nil, wire.BadBindings
+	}
+	if j.ca, err = mitm.NewCA(); err != nil {
+		return nil, wire.NoCA
+	}
+	socks, err := openSockets(m)
+	if err != nil {
+		return nil, wire.BadSocket
+	}
+	j.closes = socks.closers()
+	j.credentials = make([]credential, len(j.spec.Bindings))
+	j.ctx, j.cancel = context.WithCancel(context.Background())
+	if status := p.serveJail(j, rules, socks); status != wire.OK {
+		j.close()
+		return nil, status
+	}
+	return j, wire.OK
+}
+
+// serveJail starts the DNS stub and the proxy on the jail's sockets.
+func (p *process) serveJail(j *jail, rules *egress.Rules, s sockets) wire.Status {
+	names := dnsstub.NewNames()
+	auditor := &auditor{ledger: p.ledger, jail: j.id}
+	watch := auditor.watchNames(j.ctx)
+	dns := dnsstub.Config{
+		Allowed: rules.AllowsName, Listed: listed(j.spec.Rules), Names: names,
+		Denied:  func(name, _ string) { watch(name, audit.CodeNameDenied) },
+		Limited: func(name string, _ error) { watch(name, audit.CodeFlood) },
+	}
+	proxy, err := mitm.New(mitm.Config{
+		Jail: j.id, Rules: rules, Names: names, Table: j.table, CA: j.ca, Dial: p.dialer(j.spec), Audit: auditor,
+		DNS: servesTCP(dns), Stale: p.stale(j), GitHosts: j.spec.GitHosts, BodyDeny: j.spec.BodyDeny, Freeze: j.spec.Freeze,
+	})
+	if err != nil {
+		return wire.BadConfig
+	}
+	j.proxy = proxy
+	for _, l := range s.tcp {
+		go p.until(j, func() error { return proxy.Serve(l) })
+	}
+	for _, c := range s.udp {
+		go p.until(j, func() error { return dnsstub.Serve(c, dns) })
+	}
+	return wire.OK
+}
+
+// listed reports which names a rule has in full; the others come from a wildcard,
+// and a jail can make up any number of them.
+func listed(rules []egress.Rule) func(host string) bool {
+	hosts := map[string]bool{}
+	for _, r := range rules {
+		hosts[r.Host] = true
+	}
+	return func(host string) bool { return hosts[host] }
+}
+
+func (p *process) dialer(spec wire.Spec) *mitm.Dialer {
+	up := mitm.Upstream{Hosts: maps.Clone(p.config.Hosts), Roots: p.roots, AllowPrivate: spec.AllowPrivate, Resolver: p.resolver()}
+	if up.Hosts == nil {
+		up.Hosts = spec.Hosts
+	} else {
+		maps.Copy(up.Hosts, spec.Hosts)
+	}
+	for _, e := range p.config.Private {
+		up.Private = append(up.Private, mitm.PrivateExemption{Host: e.Host, Prefix: e.Prefix})
+	}
+	return mitm.NewDialer(up)
+}
+
+// until runs one server of a jail. When it ends although nobody cut the jail, the
+// whole jail is cut: half a network is harder to understand than none.
+func (p *process) until(j *jail, serve func() error) {
+	serve() // the daemon is told that it ended, the reason would be a jail's to choose
+	if j.ctx.Err() != nil {
+		return
+	}
+	j.cut()
+	p.conn.SendMessage(wire.Gone{Jail: j.id}) // fails only when the daemon is gone, and then so are we
+}
+
+// cut ends the jail's network. Connects are refused from then on, because the
+// daemon has closed its copies of the listeners.
+func (j *jail) cut() {
+	j.once.Do(func() {
+		j.cancel()
+		if j.proxy != nil {
+			j.proxy.Close()
+		}
+		for _, c := range j.closes {
+			c.Close()
+		}
+	})
+}
+
+func (j *jail) close() {
+	j.cut()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+	for _, c := range j.credentials {
+		if c.expiry != nil {
+			c.expiry.Stop()
+		}
+	}
+}

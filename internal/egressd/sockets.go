@@ -1,0 +1,73 @@
+package egressd
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/netns/dnsstub"
+)
+
+// sockets are a jail's way out: listeners and packet sockets that the daemon made
+// in the jail's network namespace.
+type sockets struct {
+	tcp []net.Listener
+	udp []net.PacketConn
+}
+
+func openSockets(m wire.Attach) (s sockets, err error) {
+	defer func() {
+		if err != nil {
+			for _, c := range s.closers() {
+				c.Close()
+			}
+		}
+	}()
+	for _, f := range []*os.File{m.TCP4, m.TCP6} {
+		l, err := net.FileListener(f)
+		if err != nil {
+			return s, err
+		}
+		s.tcp = append(s.tcp, l)
+		if _, ok := l.(*net.TCPListener); !ok {
+			return s, fmt.Errorf("a listener is a %s socket", l.Addr().Network())
+		}
+	}
+	for _, f := range []*os.File{m.UDP4, m.UDP6} {
+		c, err := net.FilePacketConn(f)
+		if err != nil {
+			return s, err
+		}
+		s.udp = append(s.udp, c)
+		if _, ok := c.(*net.UDPConn); !ok {
+			return s, fmt.Errorf("a packet socket is a %s socket", c.LocalAddr().Network())
+		}
+	}
+	return s, nil
+}
+
+func (s sockets) closers() (cs []io.Closer) {
+	for _, l := range s.tcp {
+		cs = append(cs, l)
+	}
+	for _, c := range s.udp {
+		cs = append(cs, c)
+	}
+	return cs
+}
+
+func closeFiles(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// servesTCP answers DNS over a TCP connection that the proxy has found to be for
+// port 53.
+func servesTCP(cfg dnsstub.Config) func(net.Conn) {
+	return func(c net.Conn) { dnsstub.ServeConn(c, cfg) }
+}
