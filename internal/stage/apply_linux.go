@@ -1,0 +1,243 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// Descriptors are what a Plan's steps refer to by index. They stay the caller's.
+type Descriptors struct {
+	Trees []*os.File   // per grant, from CloneTree
+	Names [][]*os.File // per grant and name; nil for a masked name that has gone
+	Pts   *os.File     // a detached devpts
+}
+
+// staging is an Apply under way. All of it runs on one thread.
+type staging struct {
+	plan  Plan
+	trees []int
+	names [][]int
+	pts   int
+	root  int // the jail's root, attached
+	empty [2]int
+}
+
+// Apply takes the plan's steps. It runs on a thread in a mount namespace of its
+// own whose mounts are slaves of the node's, and leaves that namespace with the
+// staged root as its root. dir is a root-owned directory of the node, used as a
+// place to mount on for a moment.
+//
+// After an error the namespace is half built and must be thrown away.
+func (p Plan) Apply(dir string, d Descriptors, grants []jail.OpenGrant) error {
+	s := &staging{plan: p}
+	if err := s.take(d); err != nil {
+		return fmt.Errorf("stage: %w", err)
+	}
+	outer, err := s.base(dir)
+	if err != nil {
+		return fmt.Errorf("stage: %w", err)
+	}
+	defer s.close()
+	for _, step := range p.Steps {
+		if err := s.step(step); err != nil {
+			return fmt.Errorf("stage %s: %w", step, err)
+		}
+	}
+	if err := s.finish(outer, grants); err != nil {
+		return fmt.Errorf("stage: %w", err)
+	}
+	return nil
+}
+
+// take turns files into numbers and checks them against the plan.
+func (s *staging) take(d Descriptors) error {
+	if len(d.Trees) != s.plan.trees || len(d.Names) != s.plan.trees {
+		return errors.New("not one tree and one list of names for each grant")
+	}
+	if d.Pts == nil {
+		return errors.New("no devpts")
+	}
+	s.pts = number(d.Pts)
+	for i, t := range d.Trees {
+		if t == nil || len(d.Names[i]) != s.plan.names[i] {
+			return errors.New("a tree or a name of a grant is missing")
+		}
+		s.trees = append(s.trees, number(t))
+		var fds []int
+		for _, f := range d.Names[i] {
+			fds = append(fds, number(f))
+		}
+		s.names = append(s.names, fds)
+	}
+	return s.checkNames()
+}
+
+// checkNames refuses a descriptor that does not lie on its own tree's mount: a
+// scout that lies could otherwise have root cover or bind anything it can open.
+func (s *staging) checkNames() error {
+	for i, fds := range s.names {
+		if len(fds) == 0 {
+			continue
+		}
+		want, err := mountID(s.trees[i])
+		if err != nil {
+			return err
+		}
+		for _, fd := range fds {
+			if fd < 0 {
+				continue
+			}
+			if got, err := mountID(fd); err != nil || got != want {
+				return fmt.Errorf("a name of grant %d does not lie on its tree", i)
+			}
+		}
+	}
+	return nil
+}
+
+// number is the descriptor of f, -1 for none. Fd would change the mode of a
+// description that others share; these are O_PATH or mounts, which have none.
+func number(f *os.File) int {
+	if f == nil {
+		return -1
+	}
+	return int(f.Fd())
+}
+
+// base mounts the outer root on dir, with a place for each thing, and the jail's
+// root in it. The outer root is what the namespace keeps: the backend's own
+// libraries come from the jail's system directories through links.
+func (s *staging) base(dir string) (outer int, err error) {
+	outer, err = newTmpfs(0o755, 0, 0, 1<<20, quiet)
+	if err != nil {
+		return -1, err
+	}
+	place, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: dir, Err: err}
+	}
+	defer unix.Close(place)
+	if err := attach(outer, place); err != nil {
+		return -1, err
+	}
+	for _, d := range []string{"proc", "tmp", "root", "empty"} {
+		if err := unix.Mkdirat(outer, d, 0o755); err != nil {
+			return -1, err
+		}
+	}
+	proc, err := clone(unix.AT_FDCWD, "/proc", 0)
+	if err != nil {
+		return -1, err
+	}
+	if err := place1(outer, "proc", proc); err != nil {
+		return -1, err
+	}
+	if err := s.makeEmpty(outer); err != nil {
+		return -1, err
+	}
+	s.root, err = newTmpfs(0o755, 0, 0, 64<<20, quiet)
+	if err != nil {
+		return -1, err
+	}
+	return outer, placeKept(outer, "root", s.root)
+}
+
+// makeEmpty makes the file and the directory that masks are clones of.
+func (s *staging) makeEmpty(outer int) error {
+	fs, err := newTmpfs(0o555, 0, 0, 4096, quiet|unix.MOUNT_ATTR_NOEXEC)
+	if err != nil {
+		return err
+	}
+	file, err := unix.Openat(fs, "file", unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o444)
+	if err != nil {
+		return err
+	}
+	unix.Close(file)
+	if err := unix.Mkdirat(fs, "dir", 0o555); err != nil {
+		return err
+	}
+	if err := restrict(fs, unix.MOUNT_ATTR_RDONLY); err != nil {
+		return err
+	}
+	if err := placeKept(outer, "empty", fs); err != nil {
+		return err
+	}
+	defer unix.Close(fs)
+	for i, n := range [...]string{"file", "dir"} {
+		if s.empty[i], err = beneath(fs, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place1 attaches tree at path below dir and closes it.
+func place1(dir int, path string, tree int) error {
+	defer unix.Close(tree)
+	return placeKept(dir, path, tree)
+}
+
+// placeKept attaches tree at path below dir.
+func placeKept(dir int, path string, tree int) error {
+	at, err := beneath(dir, path)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	return attach(tree, at)
+}
+
+// finish closes the root against writing, makes the outer root the namespace's
+// own and drops the node's mounts from it.
+func (s *staging) finish(outer int, grants []jail.OpenGrant) error {
+	defer unix.Close(outer)
+	err := unix.MountSetattr(s.root, "", emptyPath, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	if err != nil {
+		return fmt.Errorf("close root against writing: %w", err)
+	}
+	for _, step := range s.plan.Steps {
+		top := strings.TrimPrefix(step.Path, "/")
+		if (step.Op != OpBind && step.Op != OpLink) || strings.Contains(top, "/") {
+			continue
+		}
+		if err := unix.Symlinkat("root/"+top, outer, top); err != nil {
+			return &os.LinkError{Op: "symlink", Old: "root/" + top, New: top, Err: err}
+		}
+	}
+	if err := unix.Fchdir(outer); err != nil {
+		return err
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("pivot into the staged root: %w", err)
+	}
+	// The old root now lies over the new one.
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("leave the node's mounts: %w", err)
+	}
+	if err := unix.Chdir("/"); err != nil {
+		return err
+	}
+	table, err := os.ReadFile("/proc/thread-self/mountinfo")
+	if err != nil {
+		return err
+	}
+	mounts, err := parseMountinfo(table)
+	if err != nil {
+		return err
+	}
+	return inspect(mounts, grants)
+}
+
+func (s *staging) close() {
+	for _, fd := range []int{s.root, s.empty[0], s.empty[1]} {
+		if fd > 0 {
+			unix.Close(fd)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package stage
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// name is one name of a grant with what is to be done about it.
+type name struct {
+	jail.OpenName
+	op Op
+}
+
+// names returns the names of g in the order in which their descriptors come.
+func names(g jail.OpenGrant) []name {
+	out := make([]name, 0, len(g.Held)+len(g.ReadOnly)+len(g.Masked))
+	for _, n := range g.Held {
+		out = append(out, name{n, OpHold})
+	}
+	for _, n := range g.ReadOnly {
+		out = append(out, name{n, OpPin})
+	}
+	for _, n := range g.Masked {
+		out = append(out, name{n, OpHide})
+	}
+	return out
+}
+
+// grants attaches every tree, the outer before the inner, and then protects
+// names, the inner before the outer and the deep before the shallow: binding a
+// directory onto itself takes along what is mounted below it by then.
+func (p *planner) grants() error {
+	order, err := p.order()
+	if err != nil {
+		return err
+	}
+	taken := map[[2]int]bool{} // names that an inner grant is mounted on
+	for at, i := range order {
+		if err := p.attach(i, order[:at], taken); err != nil {
+			return err
+		}
+	}
+	slices.Reverse(order)
+	for _, i := range order {
+		if err := p.protect(i, taken); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// order sorts the grants by path, so that a grant comes after all that enclose it.
+func (p *planner) order() ([]int, error) {
+	gs := p.layout.Grants
+	order := make([]int, len(gs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(gs[a].Path, gs[b].Path) })
+	for at := 1; at < len(order); at++ {
+		if gs[order[at]].Path == gs[order[at-1]].Path {
+			return nil, fmt.Errorf("%s is granted twice", gs[order[at]].Path)
+		}
+	}
+	return order, nil
+}
+
+func (p *planner) attach(i int, before []int, taken map[[2]int]bool) error {
+	g := p.layout.Grants[i]
+	var system []string
+	for _, s := range p.layout.System {
+		system = append(system, s.Path)
+	}
+	if err := jail.CheckDest(g.Path, p.layout.Home, system); err != nil {
+		return fmt.Errorf("grant: %w", err)
+	}
+	for at := len(before) - 1; at >= 0; at-- {
+		if jail.Within(p.layout.Grants[before[at]].Path, g.Path) {
+			return p.nest(i, before[at], taken)
+		}
+	}
+	for _, s := range p.layout.System {
+		if s.Link == "" && jail.Within(s.Path, g.Path) {
+			p.add(Step{Op: OpGrant, Path: g.Path, Grant: i, Dir: g.Dir}) // the place exists
+			return nil
+		}
+		if s.Link != "" && jail.Within(s.Path, g.Path) {
+			return fmt.Errorf("%s cannot be granted: %s is a link on this node", g.Path, s.Path)
+		}
+	}
+	if g.Dir {
+		p.dir(g.Path)
+	} else {
+		p.dir(path.Dir(g.Path))
+		p.add(p.owned(Step{Op: OpFile, Path: g.Path, Mode: 0o644}))
+	}
+	p.add(Step{Op: OpGrant, Path: g.Path, Grant: i, Dir: g.Dir})
+	return nil
+}
+
+// nest mounts grant i on the name that the scout held for it in the grant
+// around it: the place lies in a tree that a user can write, so only the scout
+// may have looked it up.
+func (p *planner) nest(i, outer int, taken map[[2]int]bool) error {
+	g, around := p.layout.Grants[i], p.layout.Grants[outer]
+	rel := strings.TrimPrefix(g.Path, around.Path+"/")
+	for n, name := range names(around) {
+		if name.op == OpHold && name.Name == rel && name.Dir == g.Dir {
+			taken[[2]int{outer, n}] = true
+			p.add(Step{Op: OpNest, Path: g.Path, Grant: i, Outer: outer, Name: n, Dir: g.Dir})
+			return nil
+		}
+	}
+	return fmt.Errorf("%s lies inside the grant %s, and the scout held no place for it", g.Path, around.Path)
+}
+
+func (p *planner) protect(i int, taken map[[2]int]bool) error {
+	g := p.layout.Grants[i]
+	list := names(g)
+	order := make([]int, 0, len(list))
+	for n, name := range list {
+		if !g.Dir || name.Name == "." || path.IsAbs(name.Name) || path.Clean(name.Name) != name.Name ||
+			name.Name == ".." || strings.HasPrefix(name.Name, "../") {
+			return fmt.Errorf("%q is not a name below %s", name.Name, g.Path)
+		}
+		if !taken[[2]int{i, n}] {
+			order = append(order, n)
+		}
+	}
+	depth := func(n int) int { return strings.Count(list[n].Name, "/") }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(depth(b), depth(a)) })
+	for _, n := range order {
+		p.add(Step{Op: list[n].op, Path: path.Join(g.Path, list[n].Name), Grant: i, Name: n, Dir: list[n].Dir})
+	}
+	return nil
+}

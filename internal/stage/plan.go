@@ -1,0 +1,184 @@
+package stage
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// Plan is the way to one jail's file system.
+type Plan struct {
+	Steps  []Step
+	Mounts []jail.StagedMount // what the backend binds, in order
+	trees  int
+	names  []int // per tree
+}
+
+// Where things are once the steps are taken, in the staging namespace.
+const (
+	stagedRoot = "/root"
+	emptyFile  = "/empty/file"
+	emptyDir   = "/empty/dir"
+)
+
+const world fs.FileMode = 0o755
+
+var (
+	devices  = []string{"full", "null", "random", "tty", "urandom", "zero"}
+	devLinks = []Link{
+		{"/dev/fd", "/proc/self/fd"}, {"/dev/stdin", "/proc/self/fd/0"}, {"/dev/stdout", "/proc/self/fd/1"},
+		{"/dev/stderr", "/proc/self/fd/2"}, {"/dev/ptmx", "pts/ptmx"},
+	}
+)
+
+// planner collects steps and remembers which directories exist.
+type planner struct {
+	layout Layout
+	steps  []Step
+	made   map[string]bool // directories of ours
+}
+
+// NewPlan returns the steps to l, or says which grant cannot be placed.
+func NewPlan(l Layout) (Plan, error) {
+	p := &planner{layout: l, made: map[string]bool{"/": true}}
+	for _, f := range []func() error{p.system, p.composed, p.devices, p.scratch, p.grants} {
+		if err := f(); err != nil {
+			return Plan{}, err
+		}
+	}
+	out := Plan{Steps: p.steps, trees: len(l.Grants)}
+	for _, g := range l.Grants {
+		out.names = append(out.names, len(names(g)))
+	}
+	out.Mounts = []jail.StagedMount{{Source: stagedRoot, Dest: "/", Dir: true}}
+	for _, m := range l.Masks {
+		if path.Clean(m.Path) != m.Path || !jail.Within("/proc", m.Path) || m.Path == "/proc" {
+			return Plan{}, fmt.Errorf("%s cannot be masked: it does not lie below /proc", m.Path)
+		}
+		source := emptyFile
+		if m.Dir {
+			source = emptyDir
+		}
+		out.Mounts = append(out.Mounts, jail.StagedMount{Source: source, Dest: m.Path, Dir: m.Dir, ReadOnly: true})
+	}
+	return out, nil
+}
+
+func (p *planner) add(s Step) { p.steps = append(p.steps, s) }
+
+// dir makes d and its missing parents, in the home as the user's.
+func (p *planner) dir(d string) {
+	if p.made[d] {
+		return
+	}
+	p.dir(path.Dir(d))
+	p.made[d] = true
+	p.add(p.owned(Step{Op: OpDir, Path: d, Mode: world}))
+}
+
+func (p *planner) owned(s Step) Step {
+	if s.Path != p.layout.Home && jail.Within(p.layout.Home, s.Path) {
+		s.UID, s.GID = p.layout.User.UID, p.layout.User.GID
+	}
+	return s
+}
+
+func (p *planner) system() error {
+	p.dir("/proc")
+	p.dir("/run")
+	for _, s := range p.layout.System {
+		if s.Path == "/" || !path.IsAbs(s.Path) || path.Clean(s.Path) != s.Path {
+			return fmt.Errorf("%q is no place for a system directory", s.Path)
+		}
+		if s.Link != "" {
+			p.dir(path.Dir(s.Path))
+			p.add(Step{Op: OpLink, Path: s.Path, Target: s.Link})
+			continue
+		}
+		p.dir(s.Path)
+		p.add(Step{Op: OpBind, Path: s.Path, Target: s.Source})
+	}
+	return nil
+}
+
+func (p *planner) composed() error {
+	inside := func(what string) error {
+		if path.Clean(what) == what && (jail.Within("/etc", what) || jail.Within("/run/omnijail", what)) {
+			return nil
+		}
+		return fmt.Errorf("%q is not part of a composed tree", what)
+	}
+	for _, f := range p.layout.Files {
+		if err := inside(f.Path); err != nil {
+			return err
+		}
+		p.dir(path.Dir(f.Path))
+		p.add(Step{Op: OpFile, Path: f.Path, Data: f.Data, Mode: f.Mode.Perm()})
+	}
+	for _, l := range p.layout.Links {
+		if err := inside(l.Path); err != nil {
+			return err
+		}
+		p.dir(path.Dir(l.Path))
+		p.add(Step{Op: OpLink, Path: l.Path, Target: l.Target})
+	}
+	for _, b := range p.layout.Binds {
+		if err := inside(b.Path); err != nil {
+			return err
+		}
+		p.dir(b.Path)
+		p.add(Step{Op: OpBind, Path: b.Path, Target: b.Source})
+	}
+	return nil
+}
+
+func (p *planner) devices() error {
+	p.dir("/dev")
+	for _, d := range devices {
+		p.add(Step{Op: OpFile, Path: "/dev/" + d, Mode: 0o444})
+		p.add(Step{Op: OpDevice, Path: "/dev/" + d})
+	}
+	for _, l := range devLinks {
+		p.add(Step{Op: OpLink, Path: l.Path, Target: l.Target})
+	}
+	p.dir("/dev/pts")
+	p.add(Step{Op: OpPts, Path: "/dev/pts"})
+	return nil
+}
+
+// scratch makes what the command may write without any grant.
+func (p *planner) scratch() error {
+	l := &p.layout
+	if err := jail.CheckDest(l.Home, "", nil); err != nil {
+		return fmt.Errorf("no scratch home: %w", err)
+	}
+	const anyone = 0o777 | fs.ModeSticky
+	for _, t := range []Step{
+		{Path: "/tmp", Size: l.Tmp, Mode: anyone},
+		{Path: "/dev/shm", Size: l.Shm, Mode: anyone},
+		{Path: l.Home, Size: l.Scratch, Mode: 0o700, UID: l.User.UID, GID: l.User.GID},
+	} {
+		if t.Size == 0 {
+			t.Size = defaultSize(t.Path)
+		}
+		if t.Size < 0 {
+			return fmt.Errorf("%s cannot have a size of %d bytes", t.Path, t.Size)
+		}
+		p.dir(t.Path)
+		t.Op = OpTmpfs
+		p.add(t)
+	}
+	return nil
+}
+
+func defaultSize(path string) int64 {
+	switch path {
+	case "/tmp":
+		return DefaultTmp
+	case "/dev/shm":
+		return DefaultShm
+	}
+	return DefaultScratch
+}

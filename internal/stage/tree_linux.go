@@ -1,0 +1,57 @@
+package stage
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// CloneTree returns a detached copy of the mounts at and below the place that f
+// (opened with O_PATH by the scout) is open on: nosuid, nodev, apart from every
+// propagation, and read-only unless write is set. The flags of the source stay.
+//
+// It never asks the file system, which may be the caller's own and never answer.
+// It fails with EINVAL when f was opened in another mount namespace.
+func CloneTree(f *os.File, write bool) (*os.File, error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	tree := -1
+	var failed error
+	err = conn.Control(func(fd uintptr) { tree, failed = cloneTree(int(fd), write) })
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(tree), f.Name()), nil
+}
+
+func cloneTree(fd int, write bool) (int, error) {
+	tree, err := clone(fd, "", unix.AT_RECURSIVE)
+	if err != nil {
+		return -1, err
+	}
+	attr := uint64(quiet)
+	if !write {
+		attr |= unix.MOUNT_ATTR_RDONLY
+	}
+	if err := restrict(tree, attr); err != nil {
+		unix.Close(tree)
+		return -1, err
+	}
+	return tree, nil
+}
+
+// mountID returns the id of the mount that fd lies on, from the kernel's own
+// table: no file system is asked.
+func mountID(fd int) (int, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/thread-self/fdinfo/%d", fd))
+	if err != nil {
+		return 0, err
+	}
+	return parseMountID(b)
+}
