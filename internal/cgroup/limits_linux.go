@@ -1,0 +1,73 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// setting is one file of a controller.
+type setting struct {
+	controller string
+	v2, v1     string
+	value      int64
+	optional   bool // the file exists only where swap is counted
+}
+
+func (l Limits) settings() []setting {
+	var s []setting
+	if l.Memory > 0 {
+		s = append(s,
+			setting{"memory", "memory.max", "memory.limit_in_bytes", l.Memory, false},
+			setting{"memory", "memory.swap.max", "", 0, true},
+			setting{"memory", "", "memory.memsw.limit_in_bytes", l.Memory, true},
+			setting{"memory", "memory.oom.group", "", 1, true})
+	}
+	if l.Pids > 0 {
+		s = append(s, setting{"pids", "pids.max", "pids.max", l.Pids, false})
+	}
+	return s
+}
+
+// SetLimits sets the limits, before anything is started in the group. An error
+// that wraps ErrNoController says that this node cannot keep one of them; then
+// the group is not to be used.
+func (g *Group) SetLimits(l Limits) error {
+	for _, s := range l.settings() {
+		dir, file, err := g.place(s)
+		if err != nil {
+			return fmt.Errorf("limit %s: %w", s.controller, err)
+		}
+		if file == "" {
+			continue
+		}
+		err = write(filepath.Join(dir, file), strconv.FormatInt(s.value, 10))
+		if err != nil && !(s.optional && errors.Is(err, os.ErrNotExist)) {
+			return fmt.Errorf("limit %s: %w", s.controller, err)
+		}
+	}
+	return nil
+}
+
+// place returns the directory and file of a setting. In v1 the group gets its
+// directory when the first limit needs it.
+func (g *Group) place(s setting) (dir, file string, err error) {
+	if g.instance.has(s.controller) {
+		return g.dirs[0], s.v2, nil
+	}
+	parent, ok := g.instance.v1[s.controller]
+	if !ok {
+		return "", "", ErrNoController
+	}
+	dir = filepath.Join(parent, g.name)
+	if err := makeDir(dir); err != nil {
+		return "", "", err
+	}
+	if !slices.Contains(g.dirs, dir) {
+		g.dirs = append(g.dirs, dir)
+	}
+	return dir, s.v1, nil
+}
