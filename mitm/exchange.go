@@ -117,8 +117,8 @@ func (x *exchange) prepareBody(out *http.Request) {
 		}
 	}
 	b.trailers = func() error {
-		if x.misplaced(x.req.Trailer) {
-			return refusePlaceholder()
+		if misplaced(x.req.Trailer) {
+			return x.misused()
 		}
 		for name := range out.Trailer {
 			out.Trailer[name] = x.req.Trailer[name]

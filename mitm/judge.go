@@ -24,7 +24,7 @@ func (x *exchange) judge() *refusal {
 	if no := x.judgeRules(); no != nil {
 		return no
 	}
-	if x.misplaced(dropped) {
+	if misplaced(dropped) {
 		return x.misused()
 	}
 	return x.judgeCredentials()
@@ -96,7 +96,7 @@ func (x *exchange) judgeCredentials() *refusal {
 
 // misplaced reports whether headers that the table never sees hold a placeholder:
 // those that are dropped, and trailers.
-func (x *exchange) misplaced(h http.Header) bool {
+func misplaced(h http.Header) bool {
 	for name, values := range h {
 		if creds.Find(name) {
 			return true
