@@ -1,0 +1,121 @@
+package caller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/seqpacket"
+)
+
+// OpenTime bounds the first phase, the client's passing of descriptors included,
+// and again the second.
+const OpenTime = 10 * time.Second
+
+// Options of Open.
+type Options struct {
+	Child
+	Conn      *os.File // the client's connection when Request.Stdio; stays the caller's
+	Listeners []string // paths of our sockets, as bound
+	Request   jail.OpenRequest
+}
+
+// Opened is what a scout has opened. Its owner closes it, or takes single files
+// out by setting them to nil.
+type Opened struct {
+	Reply   jail.OpenReply
+	Grants  []*os.File // O_PATH, in the order of Reply.Grants
+	Pins    []*os.File // O_PATH, in the order of Reply.Pins
+	Stdio   []*os.File // three, or none; /dev/null in the place of a terminal
+	Secrets []*os.File // in the order of Request.SecretFDs
+	scout   *scout
+}
+
+// Open has a scout resolve the request. A refusal is a *jail.OpenError. The
+// scout waits for Resolve or Close, or until ctx ends.
+func Open(ctx context.Context, o Options) (*Opened, error) {
+	as, err := o.as(o.Request.User)
+	if err != nil {
+		return nil, err
+	}
+	var extra []*os.File
+	if o.Request.Stdio {
+		extra = append(extra, o.Conn)
+	}
+	s, err := o.start(ctx, as.UID, extra...)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := s.open(jail.ScoutAsk{As: as, Listeners: o.Listeners, Open: &o.Request})
+	if err != nil {
+		s.end()
+		return nil, fmt.Errorf("open as uid %d: %w", as.UID, contextError(ctx, err))
+	}
+	return opened, nil
+}
+
+func (s *scout) open(ask jail.ScoutAsk) (*Opened, error) {
+	s.conn.SetDeadline(time.Now().Add(OpenTime))
+	if err := s.conn.Send(ask); err != nil {
+		return nil, err
+	}
+	var reply jail.OpenReply
+	files, err := s.conn.Recv(&reply)
+	if err != nil {
+		return nil, err
+	}
+	o, err := sortFiles(ask.Open, reply, files)
+	if err != nil {
+		seqpacket.CloseAll(files)
+		return nil, err
+	}
+	o.scout = s
+	return o, nil
+}
+
+// sortFiles checks a reply and deals its descriptors out.
+func sortFiles(req *jail.OpenRequest, reply jail.OpenReply, files []*os.File) (*Opened, error) {
+	if reply.Err != nil {
+		return nil, bounded(reply.Err)
+	}
+	if err := checkReply(req, reply); err != nil {
+		return nil, fmt.Errorf("answer of the scout: %w", err)
+	}
+	stdio := 0
+	if req.Stdio {
+		stdio = 3
+	}
+	if want := len(reply.Grants) + len(reply.Pins) + stdio + len(req.SecretFDs); len(files) != want {
+		return nil, fmt.Errorf("answer of the scout: %d descriptors instead of %d", len(files), want)
+	}
+	take := func(n int) (fs []*os.File) { fs, files = files[:n:n], files[n:]; return fs }
+	o := &Opened{Reply: reply, Grants: take(len(reply.Grants)), Pins: take(len(reply.Pins)), Stdio: take(stdio), Secrets: files}
+	return o, o.checkFiles()
+}
+
+// Close ends the scout and closes the files. It may be called again.
+func (o *Opened) Close() error {
+	o.scout.end()
+	for _, fs := range []*[]*os.File{&o.Grants, &o.Pins, &o.Stdio, &o.Secrets} {
+		seqpacket.CloseAll(*fs)
+		*fs = nil
+	}
+	return nil
+}
+
+// contextError prefers why the wait was ended over how that looked.
+func contextError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &jail.OpenError{
+			Code: "stuck_filesystem", Exit: 125,
+			Reason: fmt.Sprintf("your files, or your client, did not answer within %v", OpenTime),
+		}
+	}
+	return err
+}

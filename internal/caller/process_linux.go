@@ -1,0 +1,121 @@
+package caller
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/peercred"
+	"github.com/omnijail/omnijail/internal/seqpacket"
+)
+
+// Group is the cgroup of one request; *cgroup.Group is one.
+type Group interface {
+	FD() int // of the cgroup v2 directory, -1 where there is none
+	Kill() error
+}
+
+// Child is what every scout needs.
+type Child struct {
+	Init   *os.File // omnijail-init, root-owned or a sealed memfd
+	Caller peercred.Caller
+	Group  Group // killed when the scout is done
+}
+
+// scout is one running child.
+type scout struct {
+	conn  *seqpacket.Conn
+	cmd   *exec.Cmd
+	group Group
+	uid   uint32
+	ended chan struct{} // closed when the child is reaped
+	stop  func() bool   // of the watch on the context
+	once  sync.Once
+}
+
+// highFD keeps the executable's descriptor above those that a child inherits.
+const highFD = 100
+
+// start starts a scout with an empty environment, as root: it changes its ids
+// itself, after the exec. The scout ends with ctx.
+func (c Child) start(ctx context.Context, uid uint32, extra ...*os.File) (*scout, error) {
+	if err := abandoned.admit(uid); err != nil {
+		return nil, err
+	}
+	conn, theirs, err := seqpacket.Pair()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	fd, err := unix.FcntlInt(c.Init.Fd(), unix.F_DUPFD_CLOEXEC, highFD)
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("start scout: %w", err)
+	}
+	defer unix.Close(fd)
+	cmd := &exec.Cmd{
+		Path:        "/proc/self/fd/" + strconv.Itoa(fd),
+		Args:        []string{"omnijail-init", "open"},
+		Env:         []string{}, // not nil: nil would inherit
+		Dir:         "/",
+		ExtraFiles:  append([]*os.File{theirs}, extra...),
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if g := c.Group.FD(); g >= 0 {
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, g
+	}
+	if err := cmd.Start(); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("start scout: %w", err)
+	}
+	s := &scout{conn: conn, cmd: cmd, group: c.Group, uid: uid, ended: make(chan struct{})}
+	go func() {
+		cmd.Wait()
+		close(s.ended)
+	}()
+	s.stop = context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	return s, nil
+}
+
+// dyingTime is how long a killed scout may take before it is left behind.
+const dyingTime = 2 * time.Second
+
+// end kills the scout and all that it started. It may be called again.
+func (s *scout) end() {
+	s.once.Do(func() {
+		s.stop()
+		s.conn.Close()
+		s.cmd.Process.Kill()
+		s.group.Kill()
+		select {
+		case <-s.ended:
+		case <-time.After(dyingTime):
+			abandoned.add(s.uid)
+			go func() {
+				<-s.ended
+				abandoned.remove(s.uid)
+			}()
+		}
+	})
+}
+
+// as is who the scout becomes: the caller with all its groups, or, for root, the
+// user that root named.
+func (c Child) as(user jail.User) (jail.Credential, error) {
+	uid := c.Caller.UID()
+	switch {
+	case uid == 0 && user.UID != 0:
+		return jail.Credential{UID: user.UID, GID: user.GID, Groups: user.Groups}, nil
+	case uid == 0 || uid != user.UID:
+		return jail.Credential{}, fmt.Errorf("uid %d may not act as uid %d", uid, user.UID)
+	}
+	return jail.Credential{UID: uid, GID: c.Caller.GID(), Groups: c.Caller.Groups()}, nil
+}
