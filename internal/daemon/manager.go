@@ -86,10 +86,10 @@ func (m *Manager) Doctor() api.Doctor { return m.cfg.Doctor() }
 // RefusesPeer refuses callers that come from inside: the egress user, and any
 // process in a jail's cgroup.
 func (m *Manager) RefusesPeer(c peercred.Caller) *api.Error {
-	if c.UID == m.cfg.Egress.UID && c.UID != 0 {
+	if c.UID() == m.cfg.Egress.UID {
 		return api.Refuse(http.StatusForbidden, "peer_egress", "an egress process may not command the daemon")
 	}
-	inside, err := m.cfg.Cgroups.Holds(c.PID)
+	inside, err := peercred.InCgroup(c, m.cfg.Cgroups.Contains)
 	if err != nil || inside {
 		return api.Refuse(http.StatusForbidden, "peer_jailed", "a process in a jail may not command the daemon")
 	}
@@ -124,11 +124,11 @@ func (m *Manager) Admit(p *Plan) (*Ticket, *api.Error) {
 	if m.draining {
 		return nil, api.Refuse(http.StatusServiceUnavailable, "draining", "this node is draining: no new jail is started")
 	}
-	if n := m.perUID[p.Caller.UID]; n >= p.MaxJails {
+	if n := m.perUID[p.Caller.UID()]; n >= p.MaxJails {
 		return nil, api.Refuse(http.StatusTooManyRequests, "too_many_jails", "you have %d jails, which is your limit", n).
 			Hint("omnijailctl ls, then omnijailctl kill ID")
 	}
-	m.perUID[p.Caller.UID]++
+	m.perUID[p.Caller.UID()]++
 	return &Ticket{m: m, plan: p}, nil
 }
 
@@ -137,7 +137,7 @@ func (t *Ticket) Release() {
 	t.once.Do(func() {
 		t.m.mu.Lock()
 		defer t.m.mu.Unlock()
-		uid := t.plan.Caller.UID
+		uid := t.plan.Caller.UID()
 		if t.m.perUID[uid]--; t.m.perUID[uid] <= 0 {
 			delete(t.m.perUID, uid)
 		}

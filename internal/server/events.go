@@ -13,7 +13,7 @@ import (
 // events lists or follows the caller's own part of the journal, a JSON line each.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
 	q := r.URL.Query()
-	f := audit.Filter{UID: c.UID, All: c.UID == 0, Denied: q.Get("denied") == "true"}
+	f := audit.Filter{UID: c.UID(), All: c.UID() == 0, Denied: q.Get("denied") == "true"}
 	if id := q.Get("jail"); id != "" {
 		parsed, err := jail.ParseID(id)
 		if err != nil {
@@ -65,7 +65,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, enc *json.Encode
 // event explains one record; another's is not found, like none.
 func (s *Server) event(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
 	rec, err := s.cfg.Manager.Journal().Find(r.PathValue("id"))
-	if err != nil || (c.UID != 0 && rec.UID != c.UID) {
+	if err != nil || (c.UID() != 0 && rec.UID != c.UID()) {
 		return api.NotFound()
 	}
 	return reply(w, rec)

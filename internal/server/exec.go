@@ -84,7 +84,7 @@ func (s *Server) plan(req *api.ExecRequest, c *caller) (*daemon.Plan, *api.Error
 		}
 	}
 	spec, err := policy.Compile(doc, policy.Request{
-		Argv: texts(argv), Cwd: cwd, User: user, CallerUID: c.UID, CallerGroups: s.groups(c),
+		Argv: texts(argv), Cwd: cwd, User: user, CallerUID: c.UID(), CallerGroups: s.groups(c),
 		Add: policy.Add(req.Add), Env: req.Env, Timeout: timeout, TTY: req.TTY != nil,
 		Backend: req.Backend, SecretFDs: req.SecretFDs,
 	}, s.cfg.Manager.Facts())

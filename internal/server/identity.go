@@ -28,18 +28,18 @@ const noHome = "/nonexistent"
 func (s *Server) identity(name string, c *caller) (jail.User, *api.Error) {
 	var u jail.User
 	switch {
-	case c.UID == 0 && name == "":
+	case c.UID() == 0 && name == "":
 		return u, api.Refuse(http.StatusBadRequest, "root_caller", "root must say as whom: a jail never runs as root").
 			Hint("omnijailctl exec --user alice -- …")
-	case c.UID != 0 && name != "":
+	case c.UID() != 0 && name != "":
 		return u, api.Refuse(http.StatusForbidden, "user", "--user is for root: your jails run as you")
-	case c.UID == 0:
+	case c.UID() == 0:
 		var refused *api.Error
 		if u, refused = named(name); refused != nil {
 			return u, refused
 		}
 	default:
-		u = jail.User{UID: c.UID, GID: c.GID, Groups: c.Groups}
+		u = jail.User{UID: c.UID(), GID: c.GID(), Groups: c.Groups()}
 		complete(&u)
 	}
 	egressUID, _ := s.cfg.Names.User(s.cfg.Settings().EgressUser)
@@ -108,7 +108,7 @@ func complete(u *jail.User) {
 
 // groups are those of the connection, with names where there are some.
 func (s *Server) groups(c *caller) (out []policy.Group) {
-	for _, gid := range append([]uint32{c.GID}, c.Groups...) {
+	for _, gid := range append([]uint32{c.GID()}, c.Groups()...) {
 		g := policy.Group{GID: gid}
 		if entry, err := user.LookupGroupId(fmt.Sprint(gid)); err == nil {
 			g.Name = entry.Name

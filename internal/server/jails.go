@@ -21,7 +21,7 @@ func (s *Server) doctor(w http.ResponseWriter, _ *http.Request, _ *caller) *api.
 }
 
 func (s *Server) jails(w http.ResponseWriter, _ *http.Request, c *caller) *api.Error {
-	return reply(w, s.cfg.Manager.View(c.UID).Jails())
+	return reply(w, s.cfg.Manager.View(c.UID()).Jails())
 }
 
 func (s *Server) jail(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
@@ -29,7 +29,7 @@ func (s *Server) jail(w http.ResponseWriter, r *http.Request, c *caller) *api.Er
 	if err != nil {
 		return api.NotFound()
 	}
-	j, ok := s.cfg.Manager.View(c.UID).Jail(id)
+	j, ok := s.cfg.Manager.View(c.UID()).Jail(id)
 	if !ok {
 		return api.NotFound()
 	}
@@ -38,7 +38,7 @@ func (s *Server) jail(w http.ResponseWriter, r *http.Request, c *caller) *api.Er
 
 func (s *Server) endJail(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
 	id, err := jail.ParseID(r.PathValue("id"))
-	if err != nil || !s.cfg.Manager.View(c.UID).End(id) {
+	if err != nil || !s.cfg.Manager.View(c.UID()).End(id) {
 		return api.NotFound()
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -46,7 +46,7 @@ func (s *Server) endJail(w http.ResponseWriter, r *http.Request, c *caller) *api
 }
 
 func (s *Server) drain(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
-	if c.UID != 0 {
+	if c.UID() != 0 {
 		return api.Refuse(http.StatusForbidden, "root_only", "only root may drain the node").Hint("sudo omnijailctl drain")
 	}
 	var req api.Drain

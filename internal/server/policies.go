@@ -34,7 +34,7 @@ func (s *Server) document(raw json.RawMessage, c *caller) (doc *policy.Document,
 		doc, err = s.library().Load(name)
 	default:
 		own = true
-		doc, err = policy.DecodeFlat(raw, c.UID)
+		doc, err = policy.DecodeFlat(raw, c.UID())
 	}
 	if err != nil {
 		return nil, own, policyRefusal(err)

@@ -20,6 +20,7 @@ type Config struct {
 	// Settings returns the configuration in force; a reload changes it.
 	Settings func() *config.Config
 	Names    config.Names
+	Self     peercred.Self // what a peer's confinement is measured against
 	Log      *slog.Logger
 }
 
@@ -75,7 +76,7 @@ func (s *Server) identify(ctx context.Context, c net.Conn) context.Context {
 	}
 	p.conn = uc
 	p.caller, p.err = peercred.From(uc)
-	context.AfterFunc(ctx, p.caller.Close)
+	context.AfterFunc(ctx, func() { p.caller.Close() })
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
@@ -99,18 +100,18 @@ func (s *Server) authorize(r *http.Request) (*caller, *api.Error) {
 	if err := s.cfg.Manager.RefusesPeer(p.caller); err != nil {
 		return nil, err
 	}
-	why, err := peercred.Confined(p.caller)
+	why, err := peercred.Confined(p.caller, s.cfg.Self)
 	if err != nil {
 		return nil, api.Refuse(http.StatusForbidden, "peer_unknown", "cannot tell how confined the caller is: %v", err)
 	}
-	subject := config.Subject{UID: p.caller.UID, Groups: append([]uint32{p.caller.GID}, p.caller.Groups...), Confined: why != ""}
+	subject := config.Subject{UID: p.caller.UID(), Groups: append([]uint32{p.caller.GID()}, p.caller.Groups()...), Confined: why != ""}
 	access := config.Decide(set.Access, subject, s.cfg.Names)
 	if access == nil && why != "" {
 		return nil, api.Refuse(http.StatusForbidden, "peer_confined", "you call from a confined process (%s), which could use a jail to get out", why).
 			Hint("call from outside it, or the operator can add an access entry with confined: true that names root-owned policies")
 	}
 	if access == nil {
-		return nil, api.Refuse(http.StatusForbidden, "no_access", "no access entry in omnijaild.yaml is for uid %d", p.caller.UID).
+		return nil, api.Refuse(http.StatusForbidden, "no_access", "no access entry in omnijaild.yaml is for uid %d", p.caller.UID()).
 			Hint("the operator can add you to the group %q, or an entry to access:", set.Group)
 	}
 	return &caller{Caller: p.caller, access: access, conn: p.conn}, nil

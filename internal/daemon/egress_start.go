@@ -1,0 +1,217 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/cgroup"
+	"github.com/omnijail/omnijail/internal/config"
+	"github.com/omnijail/omnijail/internal/egressd/cage"
+	"github.com/omnijail/omnijail/internal/egressd/wire"
+)
+
+// A process that keeps dying is not started for ever: maxStarts in startWindow
+// for one key, then execs are refused until the window has passed.
+const (
+	maxStarts   = 5
+	startWindow = 10 * time.Minute
+)
+
+// Limits of an egress process where the node can hold them.
+const (
+	egressMemory = 1 << 30
+	egressPids   = 256
+)
+
+var errEgressFailing = fmt.Errorf("the egress process ended %d times within %v: see the daemon's log", maxStarts, startWindow)
+
+// egressFor returns the live egress process of key, starting it if need be.
+func (m *Manager) egressFor(ctx context.Context, key egressKey) (*egressProc, error) {
+	m.mu.Lock()
+	turn := m.starting[key]
+	if turn == nil {
+		turn = &sync.Mutex{}
+		m.starting[key] = turn
+	}
+	m.mu.Unlock()
+	turn.Lock()
+	defer turn.Unlock()
+
+	m.mu.Lock()
+	p := m.procs[key]
+	m.mu.Unlock()
+	if p != nil {
+		select {
+		case <-p.dead:
+		default:
+			return p, nil
+		}
+	}
+	if err := m.countStart(key); err != nil {
+		return nil, err
+	}
+	return m.startEgress(ctx, key)
+}
+
+// countStart refuses a start beyond the window's number. Only starts after a
+// death count: a process that ended for want of jails is no failure.
+func (m *Manager) countStart(key egressKey) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var recent []time.Time
+	for _, t := range m.failures[key] {
+		if time.Since(t) < startWindow {
+			recent = append(recent, t)
+		}
+	}
+	m.failures[key] = recent
+	if len(recent) >= maxStarts {
+		return errEgressFailing
+	}
+	return nil
+}
+
+func (m *Manager) startEgress(ctx context.Context, key egressKey) (*egressProc, error) {
+	group, err := m.cfg.Cgroups.New(fmt.Sprintf("egress-%d-%d-%d-%d", key.Caller, key.RunAs, key.Policy, time.Now().UnixNano()))
+	if err != nil {
+		return nil, err
+	}
+	// Without a controller the cage holds all the same; doctor says that its
+	// memory is not bounded.
+	if err := group.SetLimits(cgroup.Limits{Memory: egressMemory, Pids: egressPids}); err != nil && !errors.Is(err, cgroup.ErrNoController) {
+		group.Remove()
+		return nil, err
+	}
+	cmd, conn, err := m.spawnEgress(group)
+	if err != nil {
+		group.Remove()
+		return nil, fmt.Errorf("start egress process: %w", err)
+	}
+	p := newEgressProc(key, conn, func() { group.Kill() })
+	go p.read(m)
+	go m.reapEgress(p, cmd, group)
+
+	file, err := m.egressConfig()
+	if err == nil {
+		err = p.hello(ctx, file)
+		file.Close()
+	}
+	if err != nil {
+		p.end(err)
+		return nil, fmt.Errorf("start egress process: %w", err)
+	}
+	m.mu.Lock()
+	m.procs[key] = p
+	m.mu.Unlock()
+	m.metrics.egress.Inc()
+	return p, nil
+}
+
+func (m *Manager) spawnEgress(group *cgroup.Group) (*exec.Cmd, *wire.Conn, error) {
+	ours, theirs, err := wire.Pair()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer theirs.Close()
+	conn, err := wire.NewConn(ours)
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd := cage.Command(cage.Params{
+		Init: m.cfg.Init, Exe: m.cfg.Self, Socket: theirs, Cgroup: group.Dir(),
+		UID: m.cfg.Egress.UID, GID: m.cfg.Egress.GID,
+	})
+	if err := cmd.Start(); err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	return cmd, conn, nil
+}
+
+// reapEgress waits for the process and removes what it leaves.
+func (m *Manager) reapEgress(p *egressProc, cmd *exec.Cmd, group *cgroup.Group) {
+	err := cmd.Wait()
+	<-p.dead
+	p.mu.Lock()
+	why := p.why
+	p.mu.Unlock()
+	m.mu.Lock()
+	if m.procs[p.key] == p {
+		delete(m.procs, p.key)
+		m.metrics.egress.Dec()
+	}
+	if why != nil {
+		m.failures[p.key] = append(m.failures[p.key], time.Now())
+	}
+	m.mu.Unlock()
+	if why != nil {
+		m.cfg.Log.Error("egress process ended", "uid", p.key.Caller, "why", why, "state", err)
+	}
+	group.Kill()
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	defer cancel()
+	if err := errors.Join(group.WaitEmpty(ctx), group.Remove()); err != nil {
+		m.cfg.Log.Error("egress cgroup not removed", "err", err)
+	}
+}
+
+// egressConfig is what every egress process is told: roots as bytes, the
+// operator's exemptions, the resolver. It holds nothing of a user.
+func (m *Manager) egressConfig() (*os.File, error) {
+	set := m.cfg.Settings()
+	c := wire.Config{Roots: m.roots(set)}
+	for _, p := range set.Egress.Private {
+		c.Private = append(c.Private, wire.Exemption{Host: p.Host, Prefix: p.CIDR})
+	}
+	if set.Upstream.DNS != "" {
+		if err := c.Resolver.UnmarshalText([]byte(set.Upstream.DNS)); err != nil {
+			return nil, err
+		}
+	}
+	return wire.Seal("egress-config", c)
+}
+
+// roots are the node's and the operator's. A file that cannot be read is left
+// out and said: fewer roots refuse more.
+func (m *Manager) roots(set *config.Config) []byte {
+	m.mu.Lock()
+	roots := bytes.Clone(m.node.Roots())
+	m.mu.Unlock()
+	for _, name := range set.Upstream.CAFiles {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			m.cfg.Log.Error("upstream.ca_files: not read", "file", name, "err", err)
+			continue
+		}
+		roots = append(append(roots, '\n'), b...)
+	}
+	return roots
+}
+
+// sealed puts b into a memfd that nobody can change any more.
+func sealed(name string, b []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("memfd: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err = f.Write(b); err == nil {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
+	}
+	if err == nil {
+		_, err = f.Seek(0, 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("memfd: %w", err)
+	}
+	return f, nil
+}
