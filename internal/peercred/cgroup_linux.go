@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// InCgroup reports whether the peer is a member of the cgroup dir, or of one
-// below it, in any hierarchy. dir is as /proc/PID/cgroup writes it.
-func InCgroup(c Caller, dir string) (bool, error) {
+// InCgroup reports whether contains holds of one of the peer's cgroups. A path is
+// as /proc/PID/cgroup writes it, one per hierarchy.
+func InCgroup(c Caller, contains func(path string) bool) (bool, error) {
 	if err := c.alive(); err != nil {
 		return false, err
 	}
@@ -21,17 +21,11 @@ func InCgroup(c Caller, dir string) (bool, error) {
 	if err := c.alive(); err != nil {
 		return false, err
 	}
-	return inCgroup(text, dir), nil
-}
-
-func inCgroup(text []byte, dir string) bool {
-	dir = strings.TrimSuffix(dir, "/")
 	for line := range bytes.Lines(text) {
 		_, rest, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), ":")
-		_, path, ok := strings.Cut(rest, ":")
-		if ok && (path == dir || strings.HasPrefix(path, dir+"/")) {
-			return true
+		if _, path, ok := strings.Cut(rest, ":"); ok && contains(path) {
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }

@@ -25,7 +25,7 @@ func Myself() (Self, error) { return Self{}, errNotHere }
 func Confined(Caller, Self) (reason string, err error) { return "", errNotHere }
 
 // InCgroup fails, as From does.
-func InCgroup(Caller, string) (bool, error) { return false, errNotHere }
+func InCgroup(Caller, func(path string) bool) (bool, error) { return false, errNotHere }
 
 // CheckServer fails, so that a client sends nothing.
 func CheckServer(*net.UnixConn, string) error { return errNotHere }
