@@ -1,5 +1,18 @@
-// Package audit is the journal of what jails did: events, the hash-chained file
-// they are appended to, and its reader.
+// Package audit is the journal of what jails did.
+//
+// A Journal appends Records to a file of JSON lines, several per write. Each
+// line holds the hash of the line before and its own, so that a line which was
+// changed, removed or put in later is found by Verify. What Append returned
+// without an error has been handed to the kernel: callers let a request out only
+// after that.
+//
+// The space is budgeted. Files grow to Options.Rotate and are then set aside;
+// only files whose last record is older than Options.Retain are ever deleted. A
+// user may hold a quarter of the space, and a reserve belongs to root's and to
+// credential records: whoever is over a limit is refused, never overwritten.
+// Identical denials in quick succession are counted instead of repeated.
+//
+// Everything foreign that is stored or printed goes through Escape first.
 package audit
 
 import "time"
@@ -17,6 +30,7 @@ const (
 	KindJail       Kind = "jail"       // a jail made or gone
 	KindCredential Kind = "credential" // a source resolved or failed
 	KindDenial     Kind = "denial"     // a refusal outside the network: file, limit, access
+	KindJournal    Kind = "journal"    // the journal about itself: a repaired end
 )
 
 // Decision is allow or deny.
@@ -30,7 +44,8 @@ const (
 
 // Record is one line of the journal. Strings from a jail are capped and escaped
 // before they are stored; there is never a query string, header value, body or
-// secret in one. Seq, Time, ID, Prev and Hash are the journal's own.
+// secret in one. Seq, Time, ID, Count, First, Prev and Hash are the journal's
+// own; a KindDone record alone comes with the ID of the request that it ends.
 type Record struct {
 	Seq        uint64    `json:"seq"`
 	Time       time.Time `json:"time"`
@@ -45,7 +60,7 @@ type Record struct {
 	Rule       string    `json:"rule,omitempty"`   // text of the deciding or nearest rule
 	Origin     string    `json:"origin,omitempty"` // its file and line
 	Decision   Decision  `json:"decision,omitempty"`
-	Code       string    `json:"code,omitempty"` // see mitm's codes
+	Code       string    `json:"code,omitempty"` // a Code
 	Reason     string    `json:"reason,omitempty"`
 	Fix        string    `json:"fix,omitempty"`
 	Credential string    `json:"credential,omitempty"` // name of the binding
@@ -55,7 +70,9 @@ type Record struct {
 	Millis     uint32    `json:"ms,omitempty"`
 	Argv0      string    `json:"argv0,omitempty"`
 	Exit       *int      `json:"exit,omitempty"`
-	By         string    `json:"by,omitempty"` // "egress" when the egress process said so
+	By         string    `json:"by,omitempty"`    // "egress" when the egress process said so
+	Count      uint64    `json:"count,omitempty"` // this many identical denials since First, in one line
+	First      time.Time `json:"first,omitzero"`
 	Prev       string    `json:"prev"`
 	Hash       string    `json:"hash"`
 }

@@ -1,0 +1,76 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// VerifyError names the first line that breaks a chain, counted from 1.
+type VerifyError struct {
+	Line int
+	Err  error
+}
+
+func (e *VerifyError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns what is wrong with the line.
+func (e *VerifyError) Unwrap() error { return e.Err }
+
+// Verify reads a journal file, or several in order, and checks that no line was
+// changed, removed or put in. The first line is taken as it is, since a file
+// that was set aside begins in the middle of its chain. It returns *VerifyError,
+// or the reader's own error. Whoever can rewrite the whole file can make a new
+// chain: compare the last hash with one that was kept elsewhere.
+func Verify(r io.Reader) error {
+	lines := newLines(r)
+	var end head
+	for n := 1; ; n++ {
+		line, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if errors.Is(err, errLine) {
+			return &VerifyError{n, err}
+		}
+		if err != nil {
+			return err
+		}
+		rec, err := decode(line)
+		if err != nil {
+			return &VerifyError{n, err}
+		}
+		if n == 1 {
+			end = head{rec.Seq, rec.Hash}
+			continue
+		}
+		if end, err = end.follow(rec); err != nil {
+			return &VerifyError{n, err}
+		}
+	}
+}
+
+// errLine is the error of a line that is none.
+var errLine = errors.New("not a line")
+
+// lines reads lines of bounded length.
+type lines struct{ r *bufio.Reader }
+
+func newLines(r io.Reader) lines { return lines{bufio.NewReaderSize(r, maxLine)} }
+
+// next returns a line without its newline, valid until the next call, io.EOF
+// at a clean end, or an error that wraps errLine.
+func (l lines) next() ([]byte, error) {
+	line, err := l.r.ReadSlice('\n')
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		return nil, fmt.Errorf("%w: longer than %d bytes", errLine, maxLine)
+	case errors.Is(err, io.EOF) && len(line) > 0:
+		return nil, fmt.Errorf("%w: it is torn: no newline at the end", errLine)
+	case err != nil:
+		return nil, err
+	}
+	return bytes.TrimSuffix(line, []byte("\n")), nil
+}
