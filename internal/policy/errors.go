@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,19 +94,20 @@ func (r *report) notef(at Pos, format string, args ...any) {
 	r.notes = append(r.notes, at.String()+": "+fmt.Sprintf(format, args...))
 }
 
-// err returns the errors in the order of their positions, or nil.
+// err returns the errors, files in the order in which they were read and each
+// file's from top to bottom, or nil.
 func (r *report) err() error {
 	if len(r.errs) == 0 {
 		return nil
 	}
+	order := map[string]int{}
+	for _, e := range r.errs {
+		if _, ok := order[e.File]; !ok {
+			order[e.File] = len(order)
+		}
+	}
 	slices.SortStableFunc(r.errs, func(a, b Error) int {
-		if a.File != b.File {
-			return 0 // files stay in the order in which they were read
-		}
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Col - b.Col
+		return cmp.Or(cmp.Compare(order[a.File], order[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 	return r.errs
 }

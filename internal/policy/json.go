@@ -94,6 +94,8 @@ func (r jsonReader) fields(n *node, path string, depth int) error {
 		switch {
 		case len(n.fields) == maxKeys:
 			return fmt.Errorf("more than %d keys", maxKeys)
+		case !printable(name):
+			return fmt.Errorf("key %.64q holds an invisible character", name)
 		case n.get(name) != nil:
 			return fmt.Errorf("key %.64q given twice", name)
 		}

@@ -23,10 +23,6 @@ func (d *decoder) rules(key string, n *node) {
 		}
 		r.Origin = item.at.String()
 		d.doc.Rules = append(d.doc.Rules, Rule{r, item.at})
-		if d.reference && strings.Contains(r.Path, "/**/") {
-			d.notef(item.at, "%s: /**/ keeps the segment boundary here; the reference also matches %q",
-				index(key, i), strings.Replace(r.Path, "/**/", "/…", 1))
-		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 var (
@@ -16,20 +17,34 @@ var (
 // ValidName reports whether s can name a policy or a credential.
 func ValidName(s string) bool { return nameForm.MatchString(s) }
 
-// str reads a string without control characters. Numbers and booleans are not
-// strings: a value that YAML changed on the way is not what was meant.
+// printable reports whether a terminal shows all of s as it is: no control
+// character, nothing invisible, nothing that turns the direction of writing.
+func printable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// str reads a printable string. Numbers and booleans are not strings: a value
+// that YAML changed on the way is not what was meant.
 func (d *decoder) str(key string, n *node) string {
 	switch {
 	case n.kind != scalar:
 		d.errorf(n.at, key, "must be a string, not %v", n.kind)
 	case n.tag != tagString:
 		d.errorf(n.at, key, "must be a string: write %q in quotes", n.text)
-	case strings.ContainsFunc(n.text, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		d.errorf(n.at, key, "holds a control character")
+	case !printable(n.text):
+		d.errorf(n.at, key, "holds a control or an invisible character: %q", clip(n.text))
 	default:
 		return n.text
 	}
 	return ""
+}
+
+// clip bounds what a message quotes.
+func clip(s string) string {
+	if len(s) > 80 {
+		return s[:80] + "…"
+	}
+	return s
 }
 
 func (d *decoder) name(key string, n *node) string {

@@ -115,7 +115,7 @@ func (r yamlReader) mapping(n *node, y *yaml.Node, depth int) {
 			return
 		case k.ShortTag() == "!!merge":
 			r.rep.errorf(at, "", "merge keys are not allowed: use extends")
-		case k.Kind != yaml.ScalarNode || k.Anchor != "" || k.Style&yaml.TaggedStyle != 0:
+		case k.Kind != yaml.ScalarNode || k.Anchor != "" || k.Style&yaml.TaggedStyle != 0 || !printable(k.Value):
 			r.rep.errorf(at, "", "a key must be a plain word")
 		case n.get(k.Value) != nil:
 			r.rep.errorf(at, k.Value, "given twice")

@@ -1,0 +1,167 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// weakeningTexts say what each weakening that can be given gives away.
+var weakeningTexts = map[jail.Weakening]string{
+	jail.WeakPtrace:              "processes in the jail may trace each other, so one can take over another",
+	jail.WeakNestedSandbox:       "the command may make namespaces and mounts of its own, which opens more of the kernel",
+	jail.WeakCompatABI:           "32-bit system calls are allowed, which opens more of the kernel",
+	jail.WeakPrivateDestinations: "allowed names may lead to private addresses, this node's network included",
+}
+
+// Show says in words what a policy gives, what gives safety away first. cwd is
+// the directory that paths are shown against.
+func Show(d *Document, cwd string) string {
+	var b strings.Builder
+	title := d.Ref.Name
+	if d.Ref.Origin != "" && d.Ref.Origin != title {
+		title += " (" + d.Ref.Origin + ")"
+	}
+	fmt.Fprintln(&b, title)
+	if d.Description != "" {
+		fmt.Fprintln(&b, d.Description)
+	}
+	section(&b, "Gives safety away", d.showWeak())
+	section(&b, "Files", d.showFiles(cwd))
+	section(&b, "Network", d.showRules())
+	section(&b, "Credentials, attached outside the jail", d.showCredentials())
+	section(&b, "Environment", d.showEnv())
+	section(&b, "Limits", d.showLimits())
+	if d.Closed {
+		allowed := d.Caller
+		if allowed == nil {
+			allowed = DefaultCaller
+		}
+		section(&b, "The operator's: it cannot be extended", []string{"a request may set " + strings.Join(allowed, ", ")})
+	}
+	section(&b, "Notes", d.showNotes())
+	return b.String()
+}
+
+func section(b *strings.Builder, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s:\n", title)
+	for _, l := range lines {
+		fmt.Fprintln(b, "  "+l)
+	}
+}
+
+func (d *Document) showWeak() []string {
+	var out []string
+	for _, w := range d.Weaken {
+		out = append(out, fmt.Sprintf("%s (%s): %s", w.Text, w.At, weakeningTexts[jail.Weakening(w.Text)]))
+	}
+	return out
+}
+
+func (d *Document) showFiles(cwd string) []string {
+	working := "the working directory, read-only"
+	var out []string
+	for _, w := range d.Write {
+		p := shown(w.Text, cwd)
+		if p == "." {
+			working = "the working directory, writable"
+			continue
+		}
+		out = append(out, "write "+p)
+	}
+	for _, r := range d.Read {
+		out = append(out, "read "+shown(r.Text, cwd))
+	}
+	for _, m := range d.Mask {
+		out = append(out, "hide "+shown(m.Text, cwd))
+	}
+	if len(d.AllowHidden) > 0 {
+		out = append(out, "dot entries shown besides the usual ones: "+joinItems(d.AllowHidden))
+	}
+	return append([]string{working}, out...)
+}
+
+func (d *Document) showRules() []string {
+	var out []string
+	for _, deny := range []bool{true, false} {
+		for _, r := range d.Rules {
+			if r.Deny == deny {
+				verb := map[bool]string{true: "never ", false: "allow "}[deny]
+				out = append(out, verb+strings.TrimPrefix(r.Rule.String(), "!"))
+			}
+		}
+	}
+	if len(d.Rules) == 0 {
+		return []string{"none"}
+	}
+	return out
+}
+
+func (d *Document) showCredentials() []string {
+	var out []string
+	for _, c := range d.Credentials {
+		var hosts, from []string
+		for _, t := range c.Targets {
+			hosts = append(hosts, strings.TrimSuffix(t.Authority.String(), ":443")+t.Path)
+		}
+		for _, s := range c.Sources {
+			from = append(from, showSource(s))
+		}
+		line := fmt.Sprintf("%s for %s, from %s", c.Name, strings.Join(hosts, ", "), strings.Join(from, ", else "))
+		if c.Optional {
+			line += " (left out if there is none)"
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// showSource says where a value comes from, never what it is.
+func showSource(s creds.Source) string {
+	switch s.Kind {
+	case creds.SourceEnv:
+		return "$" + s.Env
+	case creds.SourceFile:
+		return s.File
+	case creds.SourceCommand:
+		return fmt.Sprintf("%q run outside the jail", strings.Join(s.Argv, " "))
+	}
+	return "the operator's " + s.Name
+}
+
+func (d *Document) showEnv() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
+		out = append(out, fmt.Sprintf("%s=%q", name, d.Env[name]))
+	}
+	for _, p := range d.Passthrough {
+		out = append(out, p.Text+" as you have it")
+	}
+	return out
+}
+
+func (d *Document) showLimits() []string {
+	if d.Timeout == 0 {
+		return nil
+	}
+	return []string{"timeout " + d.Timeout.String()}
+}
+
+// showNotes are what a reader should know besides: mapped spellings, and rules
+// that mean more or less than they seem to.
+func (d *Document) showNotes() []string {
+	out := slices.Clone(d.Notes)
+	for _, r := range d.Rules {
+		for _, note := range r.Rule.Notes() {
+			out = append(out, r.At.String()+": "+note)
+		}
+	}
+	return out
+}
