@@ -19,7 +19,10 @@ var ErrNoValue = errors.New("the source yields no value")
 
 // Secret is a value that authenticates. Every way of printing or encoding it
 // gives "[redacted]"; Reveal is the only way out. The zero Secret holds nothing.
-type Secret struct{ value []byte }
+//
+// The bytes are in a closure because fmt answers verbs that it does not know, %p
+// among them, with the fields of a struct, past every method.
+type Secret struct{ reveal func() []byte }
 
 // NewSecret copies b. Empty values give ErrNoValue; long ones and those with
 // control characters, which would end a header line, are refused. Errors never
@@ -33,7 +36,8 @@ func NewSecret(b []byte) (Secret, error) {
 	case bytes.ContainsFunc(b, isControl):
 		return Secret{}, errors.New("the value holds a line break, NUL or another control character")
 	}
-	return Secret{value: bytes.Clone(b)}, nil
+	value := bytes.Clone(b)
+	return Secret{reveal: func() []byte { return value }}, nil
 }
 
 // Read reads a value to the end of f, which may be a pipe, a file or a memfd, and
@@ -52,10 +56,15 @@ func Read(f *os.File) (Secret, error) {
 }
 
 // Reveal returns the value itself, not a copy: it must not be changed or kept.
-func (s Secret) Reveal() []byte { return s.value }
+func (s Secret) Reveal() []byte {
+	if s.reveal == nil {
+		return nil
+	}
+	return s.reveal()
+}
 
 // IsZero reports whether there is no value.
-func (s Secret) IsZero() bool { return len(s.value) == 0 }
+func (s Secret) IsZero() bool { return s.reveal == nil }
 
 // Format implements fmt.Formatter for every verb.
 func (s Secret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }

@@ -85,7 +85,7 @@ func (t *Table) Resolve(i int, gen uint64, s Secret, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	first := !r.answered()
-	if !first && gen <= r.gen {
+	if r.dropped.Load() || !first && gen <= r.gen {
 		return
 	}
 	r.gen, r.value, r.err = gen, s, err

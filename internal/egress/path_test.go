@@ -85,7 +85,7 @@ func FuzzNormalizePath(f *testing.F) {
 			t.Fatalf("%q normalises to %q and then to %q, %v", s, norm, again, err)
 		}
 		u, err := url.ParseRequestURI(norm)
-		if err == nil && u.EscapedPath() != norm && strings.HasPrefix(norm, "//") == false {
+		if err == nil && u.EscapedPath() != norm && !strings.HasPrefix(norm, "//") {
 			t.Errorf("%q: net/url would send %q", norm, u.EscapedPath())
 		}
 		if CheckPath(norm) != nil {
