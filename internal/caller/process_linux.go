@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -19,7 +20,8 @@ import (
 
 // Group is the cgroup of one request; *cgroup.Group is one.
 type Group interface {
-	FD() int // of the cgroup v2 directory, -1 where there is none
+	Dir() *os.File // for the kernel to start a child in; nil without cgroup v2
+	Enter() (leave func() error, err error)
 	Kill() error
 }
 
@@ -69,10 +71,7 @@ func (c Child) start(ctx context.Context, uid uint32, extra ...*os.File) (*scout
 		ExtraFiles:  append([]*os.File{theirs}, extra...),
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	if g := c.Group.FD(); g >= 0 {
-		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, g
-	}
-	if err := cmd.Start(); err != nil {
+	if err := c.fork(cmd); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("start scout: %w", err)
 	}
@@ -83,6 +82,28 @@ func (c Child) start(ctx context.Context, uid uint32, extra ...*os.File) (*scout
 	}()
 	s.stop = context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	return s, nil
+}
+
+// fork starts cmd in the group. A thread that cannot leave the group again ends
+// with its goroutine.
+func (c Child) fork(cmd *exec.Cmd) error {
+	if dir := c.Group.Dir(); dir != nil {
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(dir.Fd())
+	}
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		leave, err := c.Group.Enter()
+		if err != nil {
+			started <- err
+			return
+		}
+		started <- cmd.Start()
+		if leave() == nil {
+			runtime.UnlockOSThread()
+		}
+	}()
+	return <-started
 }
 
 // dyingTime is how long a killed scout may take before it is left behind.

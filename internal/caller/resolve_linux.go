@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,32 +13,11 @@ import (
 	"github.com/omnijail/omnijail/internal/seqpacket"
 )
 
-// Name is a name below a staged tree with its O_PATH descriptor there.
-type Name struct {
-	jail.OpenName
-	File *os.File
-}
-
-// Names are what is bound or hidden below one staged tree, in mounting order.
-type Names struct {
-	Held     []Name // bound onto themselves as they are
-	ReadOnly []Name // bound onto themselves, read-only
-	Masked   []Name // hidden; one that has gone meanwhile is left out
-}
-
-// Close closes the descriptors.
-func (n Names) Close() {
-	for _, list := range [][]Name{n.Held, n.ReadOnly, n.Masked} {
-		for _, e := range list {
-			e.File.Close()
-		}
-	}
-}
-
 // Resolve lends the scout one staged tree per grant, in their order, and returns
-// the names below each. Every descriptor lies on the mount of its tree. The scout
-// is done then.
-func (o *Opened) Resolve(ctx context.Context, trees []*os.File) ([]Names, error) {
+// the O_PATH descriptors of the names below each, in the order Held, ReadOnly,
+// Masked; one is nil where a masked name has gone meanwhile. Every descriptor lies
+// on the mount of its tree. The scout is done then.
+func (o *Opened) Resolve(ctx context.Context, trees []*os.File) ([][]*os.File, error) {
 	s := o.scout
 	defer s.end()
 	defer context.AfterFunc(ctx, func() { s.conn.SetDeadline(time.Unix(1, 0)) })()
@@ -67,37 +47,31 @@ func (s *scout) names(trees []*os.File) (reply jail.ScoutNamesReply, files []*os
 }
 
 // sortNames deals the descriptors out and looks at each.
-func (o *Opened) sortNames(reply jail.ScoutNamesReply, files, trees []*os.File) ([]Names, error) {
+func (o *Opened) sortNames(reply jail.ScoutNamesReply, files, trees []*os.File) ([][]*os.File, error) {
 	found := reply.Found
-	out := make([]Names, len(o.Reply.Grants))
-	deal := func(tree *os.File, from []jail.OpenName, to *[]Name) error {
-		for _, n := range from {
-			if len(found) == 0 || found[0] && len(files) == 0 {
-				return fmt.Errorf("too few: %w", errShape)
-			}
-			if there := found[0]; there {
-				if err := checkBelow(tree, files[0], n); err != nil {
-					return err
-				}
-				*to, files = append(*to, Name{n, files[0]}), files[1:]
-			}
-			found = found[1:]
-		}
-		return nil
-	}
+	out := make([][]*os.File, len(o.Reply.Grants))
 	for i, g := range o.Reply.Grants {
-		if err := deal(trees[i], g.Held, &out[i].Held); err != nil {
-			return nil, err
+		names := slices.Concat(g.Held, g.ReadOnly, g.Masked)
+		if len(found) < len(names) {
+			return nil, fmt.Errorf("too few: %w", errShape)
 		}
-		if err := deal(trees[i], g.ReadOnly, &out[i].ReadOnly); err != nil {
-			return nil, err
+		for j, n := range names {
+			if !found[j] {
+				if j < len(g.Held)+len(g.ReadOnly) {
+					return nil, fmt.Errorf("%.80q is protected and missing: %w", n.Name, errShape)
+				}
+				out[i] = append(out[i], nil)
+				continue
+			}
+			if len(files) == 0 {
+				return nil, fmt.Errorf("too few: %w", errShape)
+			}
+			if err := checkBelow(trees[i], files[0], n); err != nil {
+				return nil, err
+			}
+			out[i], files = append(out[i], files[0]), files[1:]
 		}
-		if err := deal(trees[i], g.Masked, &out[i].Masked); err != nil {
-			return nil, err
-		}
-		if len(out[i].Held) != len(g.Held) || len(out[i].ReadOnly) != len(g.ReadOnly) {
-			return nil, fmt.Errorf("a protected name of %s is missing: %w", g.Path, errShape)
-		}
+		found = found[len(names):]
 	}
 	if len(found) != 0 || len(files) != 0 {
 		return nil, fmt.Errorf("too many: %w", errShape)
