@@ -1,6 +1,10 @@
 package jail
 
-import "os"
+import (
+	"os"
+
+	"github.com/omnijail/omnijail/internal/child"
+)
 
 // Backend lowers a Spec to a command. Lowering is pure; opening files and
 // starting processes belong to others.
@@ -17,6 +21,7 @@ type Backend interface {
 // in a private mount namespace and where each belongs in the jail.
 type Staged struct {
 	Mounts []StagedMount // in mounting order
+	Stdio  []*os.File    // donated first: the Launch calls them FirstDonated, FirstDonated+1, …
 	Init   *os.File      // omnijail-init, a sealed memfd
 	Launch *os.File      // the Launch, a sealed memfd
 	Chan   *os.File      // our end for init: the SEQPACKET socket that says ready, waits for go
@@ -42,13 +47,14 @@ type Cmd struct {
 	own    []*os.File
 }
 
-const firstDonated = 3
+// FirstDonated is the lowest descriptor that a child inherits besides 0, 1 and 2.
+const FirstDonated = child.FirstDonated
 
 // Donate passes f to the child and returns the number it has there. The Cmd
 // owns f from now on.
 func (c *Cmd) Donate(f *os.File) (childFD int) {
 	c.donate = append(c.donate, f)
-	return firstDonated + len(c.donate) - 1
+	return FirstDonated + len(c.donate) - 1
 }
 
 // Lend is Donate for a file that the caller keeps.

@@ -48,6 +48,7 @@ func prepareThread() error {
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return fmt.Errorf("spawner thread: own working directory: %w", err)
 	}
+	unix.Umask(0) // of this thread alone by now; modes in the staged tree are exact
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}
 	if err := unix.SchedSetAttr(0, &attr, 0); err != nil && !errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("spawner thread: normal scheduling: %w", err)
