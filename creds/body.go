@@ -1,29 +1,8 @@
 package creds
 
-import (
-	"bytes"
-	"encoding/base64"
-	"strings"
-)
-
-// window is what surrounds a needle when a hit is looked at closely: the longest
-// encoding of the shortest placeholder on either side.
+// window is what is looked at on either side of a base64 needle, and what is kept
+// of a chunk for the next: more than the shortest placeholder takes in base64.
 const window = 2 * minRun
-
-// needles are what bodies are searched for, at the speed of bytes.Index: the
-// marker in both cases and the base64 digits that it determines at each
-// alignment. They say where to look closely, never that there is a placeholder.
-var needles = append([][]byte{[]byte(marker), []byte(strings.ToUpper(marker))}, base64Needles()...)
-
-func base64Needles() [][]byte {
-	var out [][]byte
-	for before := range 3 {
-		digits := base64.RawURLEncoding.EncodeToString(append(make([]byte, before), marker...))
-		from, to := (before*8+5)/6, (before+len(marker))*8/6
-		out = append(out, []byte(digits[from:to]))
-	}
-	return out
-}
 
 // BodyFinder looks for placeholders in a body that streams by, also across the
 // borders of chunks: as they are and in base64. The zero value is ready. It is for
@@ -42,27 +21,10 @@ func (f *BodyFinder) Found(chunk []byte) bool {
 	if len(chunk) > window {
 		f.tail = append(f.tail[:0], chunk[len(chunk)-window:]...)
 	}
-	f.tail = f.tail[max(0, len(f.tail)-window):]
+	f.tail = append(f.tail[:0], f.tail[max(0, len(f.tail)-window):]...)
 	return false
 }
 
 // FindInBody reports whether one piece of a body holds a placeholder by itself. A
 // BodyFinder sees those that are cut too.
 func (t *Table) FindInBody(chunk []byte) bool { return findInBody(chunk) }
-
-func findInBody(b []byte) bool {
-	for _, needle := range needles {
-		for rest := b; ; {
-			i := bytes.Index(rest, needle)
-			if i < 0 {
-				break
-			}
-			at := len(b) - len(rest) + i
-			if find(b[max(0, at-window):min(len(b), at+window)], 1) {
-				return true
-			}
-			rest = rest[i+1:]
-		}
-	}
-	return false
-}
