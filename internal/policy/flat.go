@@ -78,8 +78,8 @@ func splitFlat(raw []byte) (*Flat, error) {
 		return fail("the policy and its positions are too large")
 	}
 	var probe map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &probe); err != nil {
-		return fail("not a JSON object: " + err.Error())
+	if err := json.Unmarshal(raw, &probe); err != nil || probe == nil {
+		return fail("not a policy: it must be a JSON object")
 	}
 	if _, ok := probe["doc"]; !ok {
 		return &Flat{Doc: raw}, nil
