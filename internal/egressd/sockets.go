@@ -25,7 +25,7 @@ func openSockets(m wire.Attach) (s sockets, err error) {
 			}
 		}
 	}()
-	for _, f := range []*os.File{m.TCP4, m.TCP6} {
+	for _, f := range given(m.TCP4, m.TCP6) {
 		l, err := net.FileListener(f)
 		if err != nil {
 			return s, err
@@ -35,7 +35,7 @@ func openSockets(m wire.Attach) (s sockets, err error) {
 			return s, fmt.Errorf("a listener is a %s socket", l.Addr().Network())
 		}
 	}
-	for _, f := range []*os.File{m.UDP4, m.UDP6} {
+	for _, f := range given(m.UDP4, m.UDP6) {
 		c, err := net.FilePacketConn(f)
 		if err != nil {
 			return s, err
@@ -46,6 +46,14 @@ func openSockets(m wire.Attach) (s sockets, err error) {
 		}
 	}
 	return s, nil
+}
+
+// given leaves out IPv6 where the node runs without.
+func given(v4, v6 *os.File) []*os.File {
+	if v6 == nil {
+		return []*os.File{v4}
+	}
+	return []*os.File{v4, v6}
 }
 
 func (s sockets) closers() (cs []io.Closer) {

@@ -15,8 +15,12 @@ func (m Hello) encode() (Frame, error) {
 	return Frame{Kind: KindHello, Seq: m.Seq, Files: []*os.File{m.Config}}, nil
 }
 
+// NoIPv6 on an Attach says that the node runs without IPv6, and that the jail has
+// no sockets for it.
+const NoIPv6 uint16 = 1
+
 // Attach gives a jail: its Spec, a sealed memfd, and the sockets made in its
-// network namespace.
+// network namespace. Those of IPv6 are both there or both nil.
 type Attach struct {
 	Seq                    uint32
 	Jail                   string
@@ -26,7 +30,12 @@ type Attach struct {
 
 func (m Attach) encode() (Frame, error) {
 	f, err := jailFrame(KindAttach, m.Seq, m.Jail)
-	f.Files = []*os.File{m.Spec, m.TCP4, m.TCP6, m.UDP4, m.UDP6}
+	if m.TCP6 == nil && m.UDP6 == nil {
+		f.Flags = NoIPv6
+		f.Files = []*os.File{m.Spec, m.TCP4, m.UDP4}
+	} else {
+		f.Files = []*os.File{m.Spec, m.TCP4, m.UDP4, m.TCP6, m.UDP6}
+	}
 	return f, err
 }
 

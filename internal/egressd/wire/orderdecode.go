@@ -41,8 +41,15 @@ func decodeHello(f Frame) (Hello, error) {
 func decodeAttach(f Frame) (Attach, error) {
 	r := reader{b: f.Body}
 	m := Attach{Seq: f.Seq, Jail: r.jail()}
-	if r.files(f, MaxFiles) {
-		m.Spec, m.TCP4, m.TCP6, m.UDP4, m.UDP6 = f.Files[0], f.Files[1], f.Files[2], f.Files[3], f.Files[4]
+	want := MaxFiles
+	if f.Flags == NoIPv6 {
+		want -= 2
+	}
+	if r.files(f, want) {
+		m.Spec, m.TCP4, m.UDP4 = f.Files[0], f.Files[1], f.Files[2]
+	}
+	if r.err == nil && want == MaxFiles {
+		m.TCP6, m.UDP6 = f.Files[3], f.Files[4]
 	}
 	return m, r.end()
 }
