@@ -32,24 +32,36 @@ func (x *exchange) judge() *refusal {
 
 // judgeRules asks the rules, and says which one decided.
 func (x *exchange) judgeRules() *refusal {
-	rules := x.s.p.cfg.Rules
-	x.verdict = rules.Decide(egress.Request{
-		Scheme: x.s.scheme, Method: x.req.Method, Authority: x.s.authority,
-		Path: x.target.path, Query: x.target.query,
-	})
-	v := x.verdict
-	if v.Allow {
-		if v.MaxBody > 0 && x.req.ContentLength > v.MaxBody {
-			return refuseTooLarge(v.MaxBody)
-		}
-		return nil
+	x.verdict = x.decide(x.req.Method, x.target.path, x.target.query)
+	if !x.verdict.Allow {
+		return x.denied(x.verdict, x.req.Method, x.target.path)
 	}
+	if limit := x.verdict.MaxBody; limit > 0 && x.req.ContentLength > limit {
+		return refuseTooLarge(limit)
+	}
+	if next, ok := gitNext(x.req, x.target); ok {
+		if v := x.decide(http.MethodPost, next, ""); !v.Allow {
+			return x.denied(v, http.MethodPost, next)
+		}
+	}
+	return nil
+}
+
+func (x *exchange) decide(method, path, query string) egress.Verdict {
+	return x.s.p.cfg.Rules.Decide(egress.Request{
+		Scheme: x.s.scheme, Method: method, Authority: x.s.authority, Path: path, Query: query,
+	})
+}
+
+// denied is the refusal of a request by the rules. It is recorded under the
+// method and path that were judged.
+func (x *exchange) denied(v egress.Verdict, method, path string) *refusal {
 	no := refuse(http.StatusForbidden, x.denialCode(v), fmt.Sprintf("denied %s %s%s: %s",
-		printable(x.req.Method, 16), hostHeader(x.s.scheme, x.s.authority), printable(x.target.path, 256), v.Why))
+		printable(method, 16), hostHeader(x.s.scheme, x.s.authority), printable(path, 256), v.Why))
 	if v.Ambiguous {
 		no.status = http.StatusBadRequest
 	}
-	no.rule, no.nearest = v.Index, v.Nearest
+	no.rule, no.nearest, no.method, no.path = v.Index, v.Nearest, method, path
 	return no
 }
 

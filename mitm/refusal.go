@@ -18,6 +18,8 @@ type refusal struct {
 	reason  string // for the jail; nothing of the outside is in it
 	rule    int    // deciding rule, -1 for none
 	nearest int    // nearest rule, -1 for none
+
+	method, path string // what was judged, where that is not the request itself
 }
 
 func (r *refusal) Error() string { return r.reason }

@@ -43,6 +43,9 @@ func (x *exchange) recordRefusal(ctx context.Context, no *refusal) (string, *ref
 	e := x.base()
 	e.Decision, e.Code, e.Status = audit.Deny, no.code, no.status
 	e.Rule, e.Nearest = no.rule, no.nearest
+	if no.method != "" {
+		e.Method, e.Path = printable(no.method, 16), no.path
+	}
 	id, err := x.s.p.cfg.Audit.Open(ctx, e)
 	if err != nil {
 		return "", refuseNoAudit()

@@ -169,6 +169,12 @@ func newRig(t testing.TB, o options) *rig {
 // returns where the jail's client must connect.
 func (r *rig) serve(authority string, h http.Handler) string {
 	r.t.Helper()
+	return r.at(authority, r.upstreamFor(authority, h))
+}
+
+// upstreamFor starts an upstream that has a certificate for authority.
+func (r *rig) upstreamFor(authority string, h http.Handler) string {
+	r.t.Helper()
 	srv := httptest.NewUnstartedServer(h)
 	r.t.Cleanup(srv.Close)
 	a := mustAuthority(r.t, authority)
@@ -182,7 +188,7 @@ func (r *rig) serve(authority string, h http.Handler) string {
 		srv.TLS = &tls.Config{Certificates: []tls.Certificate{*cert}}
 		srv.StartTLS()
 	}
-	return r.at(authority, srv.Listener.Addr().String())
+	return srv.Listener.Addr().String()
 }
 
 // at pins authority to an upstream address and opens the jail's side of it.
@@ -196,6 +202,17 @@ func (r *rig) at(authority, upstream string) string {
 // synthetic address for a name, or at the address itself.
 func (r *rig) open(authority string) string {
 	r.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.openOn(l, authority)
+	return l.Addr().String()
+}
+
+// openOn does it on a listener that is there.
+func (r *rig) openOn(l net.Listener, authority string) {
+	r.t.Helper()
 	a := mustAuthority(r.t, authority)
 	ip, ok := a.Addr()
 	if !ok {
@@ -203,12 +220,7 @@ func (r *rig) open(authority string) string {
 		ip = netip.AddrFrom4([4]byte{198, 18, 0, r.next})
 		r.names[ip] = a.Host()
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		r.t.Fatal(err)
-	}
 	go r.proxy.Serve(movedListener{l, netip.AddrPortFrom(ip, a.Port())})
-	return l.Addr().String()
 }
 
 // movedListener says that its connections were meant for another address.
