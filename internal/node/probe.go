@@ -1,0 +1,50 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Probes says what Probe cannot know by itself.
+type Probes struct {
+	// Bwrap is the absolute path of the bubblewrap to use.
+	Bwrap string
+	// Network makes a namespace with its sockets and closes it. Nil leaves the
+	// fact inconclusive.
+	Network func() error
+	// Drop runs one command in a real jail and returns an error unless it ended
+	// up as an unprivileged user with five empty capability sets. Nil leaves the
+	// fact inconclusive.
+	Drop func() error
+}
+
+// Probe asks the node everything, once. It takes as long as the two functions of
+// Probes do, and a few milliseconds. The context ends what runs a program.
+func Probe(ctx context.Context, p Probes) Facts {
+	abi := landlockABI()
+	drop := tried(Drop, p.Drop, "a command in a jail ran without privilege",
+		"see the error; AppArmor and container runtimes are known to forbid this to bwrap's children")
+	network := tried(Network, p.Network, "a network namespace with steered sockets was made",
+		"run Linux 5.9 or newer with CONFIG_NET_NS and CONFIG_BPF_SYSCALL, as root of the node itself")
+	return Facts{LandlockABI: abi, Facts: slices.Concat(
+		[]Fact{root()}, bubblewrap(ctx, p.Bwrap), []Fact{drop},
+		kernel(), []Fact{landlock(abi), network}, cgroups(), surroundings(),
+	)}
+}
+
+// tried is the fact that a function of the caller's worked.
+func tried(name Name, try func() error, detail, fix string) Fact {
+	if try == nil {
+		return Fact{Name: name, Detail: "not tried", Fix: "run omnijailctl doctor as root, with omnijaild running"}
+	}
+	if err := try(); err != nil {
+		return Fact{Name: name, Answer: No, Detail: err.Error(), Fix: fix}
+	}
+	return Fact{Name: name, Answer: Yes, Detail: detail}
+}
+
+// unknown makes a fact from a probe that failed itself.
+func unknown(name Name, err error, fix string) Fact {
+	return Fact{Name: name, Detail: fmt.Sprintf("could not be found out: %v", err), Fix: fix}
+}
