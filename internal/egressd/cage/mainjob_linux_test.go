@@ -2,6 +2,7 @@ package cage
 
 import (
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -34,7 +35,7 @@ func TestRealEgressServesAJailFromItsCage(t *testing.T) {
 	// httptest's certificate is for example.com.
 	config := wire.Config{
 		Roots: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: upstream.Certificate().Raw}),
-		Hosts: map[string]netip.AddrPort{"example.com": netip.MustParseAddrPort(upstream.Listener.Addr().String())},
+		Hosts: map[string]netip.AddrPort{"example.com:443": netip.MustParseAddrPort(upstream.Listener.Addr().String())},
 	}
 	d.hello(config)
 	authority, err := egress.ParseAuthority("example.com", 443)
@@ -62,7 +63,7 @@ func TestRealEgressServesAJailFromItsCage(t *testing.T) {
 	os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: answer.CADER}), 0o600)
 	body, err := curl(ns, "--cacert", ca, "https://example.com/ok")
 	if err != nil || string(body) != "hello from upstream" {
-		t.Errorf("allowed request: %q, %v", body, err)
+		t.Fatalf("allowed request: %q, %v; event %+v", body, err, d.event(audit.KindRequest))
 	}
 	if r := <-seen; r.Header.Get("Authorization") != "Bearer the-real-secret" {
 		t.Errorf("upstream saw Authorization %q", r.Header.Get("Authorization"))
@@ -98,5 +99,9 @@ func curl(ns *netns.Net, args ...string) ([]byte, error) {
 	cmd := exec.Command("nsenter", append([]string{"--net=/proc/self/fd/3", "curl", "-sS", "--max-time", "20"}, args...)...)
 	cmd.ExtraFiles = []*os.File{ns.FD()}
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	return cmd.Output()
+	out, err := cmd.Output()
+	if x, ok := err.(*exec.ExitError); ok {
+		err = fmt.Errorf("%w: %s", err, x.Stderr)
+	}
+	return out, err
 }

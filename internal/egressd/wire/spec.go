@@ -13,7 +13,7 @@ const MaxRules = 2000
 // Config is what an egress process is told once, by Hello.
 type Config struct {
 	Roots    []byte                    `json:"roots"`              // PEM: the node's roots and upstream.ca_files
-	Hosts    map[string]netip.AddrPort `json:"hosts,omitempty"`    // upstream.hosts that hold for every jail of this process
+	Hosts    map[string]netip.AddrPort `json:"hosts,omitempty"`    // upstream.hosts for every jail of this process, by "name:port"
 	Private  []Exemption               `json:"private,omitempty"`  // egress.private
 	Resolver netip.AddrPort            `json:"resolver,omitempty"` // upstream.dns; the zero value is the node's own
 }
@@ -30,7 +30,7 @@ type Spec struct {
 	Rules        []egress.Rule             `json:"rules,omitempty"`
 	Bindings     []creds.Binding           `json:"bindings,omitempty"`
 	Keys         []string                  `json:"keys,omitempty"`  // one per binding: names its value in the cache; empty: never kept
-	Hosts        map[string]netip.AddrPort `json:"hosts,omitempty"` // upstream.hosts of this policy
+	Hosts        map[string]netip.AddrPort `json:"hosts,omitempty"` // upstream.hosts of this policy alone, by "name:port"
 	AllowPrivate bool                      `json:"allow_private,omitempty"`
 	GitHosts     []string                  `json:"git_hosts,omitempty"` // hosts whose git@ remotes the jail rewrites to https
 	BodyDeny     bool                      `json:"body_deny,omitempty"` // placeholder_in_body: deny
