@@ -31,11 +31,11 @@ type Opened struct {
 	Pins    []*os.File // O_PATH, in the order of Reply.Pins
 	Stdio   []*os.File // three, or none; /dev/null in the place of a terminal
 	Secrets []*os.File // in the order of Request.SecretFDs
-	scout   *scout
+	scout   *process
 }
 
 // Open has a scout resolve the request. A refusal is a *jail.OpenError. The
-// scout waits for Resolve or Close, or until ctx ends.
+// scout waits for Resolve or Close then, whatever becomes of ctx.
 func Open(ctx context.Context, o Options) (*Opened, error) {
 	as, err := o.as(o.Request.User)
 	if err != nil {
@@ -45,10 +45,11 @@ func Open(ctx context.Context, o Options) (*Opened, error) {
 	if o.Request.Stdio {
 		extra = append(extra, o.Conn)
 	}
-	s, err := o.start(ctx, as.UID, extra...)
+	s, err := o.start(as.UID, extra...)
 	if err != nil {
 		return nil, err
 	}
+	defer s.until(ctx, OpenTime)()
 	opened, err := s.open(jail.ScoutAsk{As: as, Listeners: o.Listeners, Open: &o.Request})
 	if err != nil {
 		s.end()
@@ -57,8 +58,7 @@ func Open(ctx context.Context, o Options) (*Opened, error) {
 	return opened, nil
 }
 
-func (s *scout) open(ask jail.ScoutAsk) (*Opened, error) {
-	s.conn.SetDeadline(time.Now().Add(OpenTime))
+func (s *process) open(ask jail.ScoutAsk) (*Opened, error) {
 	if err := s.conn.Send(ask); err != nil {
 		return nil, err
 	}

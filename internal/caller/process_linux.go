@@ -32,14 +32,13 @@ type Child struct {
 	Group  Group // killed when the scout is done
 }
 
-// scout is one running child.
-type scout struct {
+// process is one running scout.
+type process struct {
 	conn  *seqpacket.Conn
 	cmd   *exec.Cmd
 	group Group
 	uid   uint32
 	ended chan struct{} // closed when the child is reaped
-	stop  func() bool   // of the watch on the context
 	once  sync.Once
 }
 
@@ -47,8 +46,8 @@ type scout struct {
 const highFD = 100
 
 // start starts a scout with an empty environment, as root: it changes its ids
-// itself, after the exec. The scout ends with ctx.
-func (c Child) start(ctx context.Context, uid uint32, extra ...*os.File) (*scout, error) {
+// itself, after the exec.
+func (c Child) start(uid uint32, extra ...*os.File) (*process, error) {
 	if err := abandoned.admit(uid); err != nil {
 		return nil, err
 	}
@@ -75,13 +74,20 @@ func (c Child) start(ctx context.Context, uid uint32, extra ...*os.File) (*scout
 		conn.Close()
 		return nil, fmt.Errorf("start scout: %w", err)
 	}
-	s := &scout{conn: conn, cmd: cmd, group: c.Group, uid: uid, ended: make(chan struct{})}
+	s := &process{conn: conn, cmd: cmd, group: c.Group, uid: uid, ended: make(chan struct{})}
 	go func() {
 		cmd.Wait()
 		close(s.ended)
 	}()
-	s.stop = context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	return s, nil
+}
+
+// until bounds what is sent and received from now on by ctx and d.
+func (s *process) until(ctx context.Context, d time.Duration) (release func()) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	s.conn.SetDeadline(time.Time{})
+	stop := context.AfterFunc(ctx, func() { s.conn.SetDeadline(time.Unix(1, 0)) })
+	return func() { stop(); cancel() }
 }
 
 // fork starts cmd in the group. A thread that cannot leave the group again ends
@@ -110,9 +116,8 @@ func (c Child) fork(cmd *exec.Cmd) error {
 const dyingTime = 2 * time.Second
 
 // end kills the scout and all that it started. It may be called again.
-func (s *scout) end() {
+func (s *process) end() {
 	s.once.Do(func() {
-		s.stop()
 		s.conn.Close()
 		s.cmd.Process.Kill()
 		s.group.Kill()

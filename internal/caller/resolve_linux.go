@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -20,8 +19,7 @@ import (
 func (o *Opened) Resolve(ctx context.Context, trees []*os.File) ([][]*os.File, error) {
 	s := o.scout
 	defer s.end()
-	defer context.AfterFunc(ctx, func() { s.conn.SetDeadline(time.Unix(1, 0)) })()
-	s.conn.SetDeadline(time.Now().Add(OpenTime))
+	defer s.until(ctx, OpenTime)()
 	reply, files, err := s.names(trees)
 	if err != nil {
 		return nil, fmt.Errorf("names below the grants: %w", contextError(ctx, err))
@@ -34,7 +32,7 @@ func (o *Opened) Resolve(ctx context.Context, trees []*os.File) ([][]*os.File, e
 	return names, nil
 }
 
-func (s *scout) names(trees []*os.File) (reply jail.ScoutNamesReply, files []*os.File, err error) {
+func (s *process) names(trees []*os.File) (reply jail.ScoutNamesReply, files []*os.File, err error) {
 	if err := s.conn.Send(jail.ScoutNames{}, trees...); err != nil {
 		return reply, nil, err
 	}

@@ -31,12 +31,12 @@ func ResolveSource(ctx context.Context, o SourceOptions) (jail.SourceReply, erro
 	if err != nil {
 		return jail.SourceReply{}, err
 	}
-	s, err := o.start(ctx, as.UID)
+	s, err := o.start(as.UID)
 	if err != nil {
 		return jail.SourceReply{}, err
 	}
 	defer s.end()
-	s.conn.SetDeadline(time.Now().Add(SourceTime))
+	defer s.until(ctx, SourceTime)()
 	reply, err := s.source(jail.ScoutAsk{As: as, Source: &o.Request}, o)
 	if err != nil {
 		return jail.SourceReply{}, fmt.Errorf("credential source as uid %d: %w", as.UID, contextError(ctx, err))
@@ -44,7 +44,7 @@ func ResolveSource(ctx context.Context, o SourceOptions) (jail.SourceReply, erro
 	return reply, nil
 }
 
-func (s *scout) source(ask jail.ScoutAsk, o SourceOptions) (reply jail.SourceReply, err error) {
+func (s *process) source(ask jail.ScoutAsk, o SourceOptions) (reply jail.SourceReply, err error) {
 	files := append([]*os.File{o.Value, o.Stderr}, o.Writable...)
 	if err := s.conn.Send(ask, files...); err != nil {
 		return reply, err

@@ -57,7 +57,8 @@ func leaveRoot() error {
 	if err := os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(200)), 0); err != nil {
 		return fmt.Errorf("oom score: %w", err)
 	}
-	if _, err := unix.KeyctlJoinSessionKeyring(""); err != nil && err != unix.ENOSYS {
+	// Without a name: a new anonymous one.
+	if _, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0); err != nil && err != unix.ENOSYS {
 		return fmt.Errorf("new session keyring: %w", err)
 	}
 	unix.Umask(0o077)

@@ -1,0 +1,213 @@
+package caller
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+func TestDotEntriesAreHiddenUnlessListed(t *testing.T) {
+	dir := playground(t)
+	w := dir + "/w"
+	write(t, w, ".env", 0o600, "SECRET=1")
+	write(t, w, ".config/x", 0o600, "")
+	write(t, w, ".gitignore", 0o644, "")
+	write(t, w, ".husky/pre-commit", 0o755, "")
+	write(t, w, ".granted/x", 0o644, "")
+	write(t, w, "sub/.env", 0o644, "")
+	symlink(t, "sub/.env", w+"/.link")
+	r := request(dir)
+	r.View.Visible = []string{".git*", ".husky"}
+	r.View.ReadOnly = []string{".husky"}
+	r.View.Grants = append(r.View.Grants, jail.Grant{Path: w + "/.granted"})
+	o := mustOpen(t, r)
+	g := o.Reply.Grants[0]
+	masked := names(g.Masked)
+	slices.Sort(masked)
+	if !slices.Equal(masked, []string{".config", ".env"}) {
+		t.Errorf("masked %q", masked)
+	}
+	if got := names(g.ReadOnly); !slices.Equal(got, []string{".husky"}) {
+		t.Errorf("read-only %q", got)
+	}
+	hidden := slices.Sorted(slices.Values(o.Reply.Hidden))
+	if !slices.Equal(hidden, masked) {
+		t.Errorf("hidden in cwd: %q", hidden)
+	}
+}
+
+func TestDotScanRefusesWhatItCannotKeep(t *testing.T) {
+	dir := playground(t)
+	w := dir + "/w"
+	for i := range 20 {
+		write(t, w, fmt.Sprint("f", i), 0o644, "")
+	}
+	r := request(dir)
+	r.View.HiddenMax = 19
+	_, err := open(t, Options{Request: r})
+	refused(t, err, "hidden_scan", w, "more than 19", "cwd_hidden_scan")
+
+	write(t, w, ".vscode/settings.json", 0o644, "")
+	r = request(dir)
+	r.View.Grants = append(r.View.Grants, jail.Grant{Path: w + "/.vscode/settings.json"})
+	_, err = open(t, Options{Request: r})
+	refused(t, err, "hidden", ".vscode", "cwd_allow_hidden: [.vscode]")
+
+	symlink(t, "f0", w+"/.yarn")
+	r = request(dir)
+	r.View.ReadOnly = []string{".yarn"}
+	_, err = open(t, Options{Request: r})
+	refused(t, err, "protect", "is a link")
+}
+
+func TestMasksFollowTheCallersLinks(t *testing.T) {
+	dir := playground(t)
+	w := dir + "/w"
+	write(t, w, "deep/er/secret", 0o600, "x")
+	symlink(t, "deep/er/secret", w+"/alias")
+	r := request(dir)
+	r.View.Masks = []jail.Mask{{Path: w + "/alias"}, {Path: w + "/absent"}, {Path: "/usr/share"}}
+	o := mustOpen(t, r)
+	if got := names(o.Reply.Grants[0].Masked); !slices.Equal(got, []string{"deep/er/secret"}) {
+		t.Fatalf("masked %q", got)
+	}
+}
+
+func TestGitConfigAndHooksOfAWritableGrantAreProtected(t *testing.T) {
+	for name, tt := range map[string]struct {
+		files          []string
+		readonly, held []string
+	}{
+		"working tree": {[]string{".git/config", ".git/hooks/x", ".git/HEAD"}, []string{".git/config", ".git/hooks"}, []string{".git"}},
+		"worktree":     {[]string{".git"}, []string{".git"}, nil},
+		"bare":         {[]string{"HEAD", "objects/x", "config", "hooks/x"}, []string{"config", "hooks"}, nil},
+		"none":         {[]string{"config", "hooks/x"}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := playground(t)
+			for _, f := range tt.files {
+				write(t, dir+"/w", f, 0o644, "x")
+			}
+			r := request(dir)
+			r.View.Visible = []string{".git"}
+			g := mustOpen(t, r).Reply.Grants[0]
+			if got := names(g.ReadOnly); !slices.Equal(got, tt.readonly) {
+				t.Errorf("read-only %q, want %q", got, tt.readonly)
+			}
+			if got := names(g.Held); !slices.Equal(got, tt.held) {
+				t.Errorf("held %q, want %q", got, tt.held)
+			}
+		})
+	}
+}
+
+func TestS03_ThePolicyInForceIsPinnedWithItsParents(t *testing.T) {
+	dir := playground(t)
+	policy := write(t, dir+"/w", "a/b/policy.yaml", 0o644, "x")
+	r := request(dir)
+	r.View.Pins = []jail.Pin{{Path: symlink(t, "w/a/b/policy.yaml", dir+"/alias")}, {Path: dir + "/absent"}}
+	o := mustOpen(t, r)
+	g := o.Reply.Grants[0]
+	if got := names(g.ReadOnly); !slices.Equal(got, []string{"a/b/policy.yaml"}) {
+		t.Errorf("read-only %q", got)
+	}
+	if got := names(g.Held); !slices.Equal(got, []string{"a/b", "a"}) {
+		t.Errorf("held %q", got)
+	}
+	if !slices.Equal(o.Reply.Pins, []string{policy}) || len(o.Pins) != 1 {
+		t.Errorf("pins %q with %d descriptors", o.Reply.Pins, len(o.Pins))
+	}
+
+	r.View.Grants = append(r.View.Grants, jail.Grant{Path: policy, Write: true})
+	for _, g := range mustOpen(t, r).Reply.Grants {
+		if g.Path == policy && g.Write {
+			t.Error("a grant of the policy file itself is writable")
+		}
+	}
+}
+
+func TestResolveAnswersWithDescriptorsBelowTheTree(t *testing.T) {
+	dir := playground(t)
+	w := dir + "/w"
+	write(t, w, ".env", 0o600, "x")
+	write(t, w, ".gone", 0o600, "x")
+	write(t, w, ".git/config", 0o600, "x")
+	r := request(dir)
+	r.View.Visible = []string{".git"}
+	o := mustOpen(t, r)
+	os.Remove(w + "/.gone")
+	got, err := o.Resolve(context.Background(), o.Grants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := o.Reply.Grants[0]
+	for i, n := range slices.Concat(g.Held, g.ReadOnly, g.Masked) {
+		f := got[0][i]
+		if n.Name == ".gone" {
+			if f != nil {
+				t.Error("a name that has gone has a descriptor")
+			}
+			continue
+		}
+		p, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+		if err != nil || p != filepath.Join(w, n.Name) {
+			t.Errorf("%s: descriptor of %s, %v", n.Name, p, err)
+		}
+		f.Close()
+	}
+}
+
+func TestResolveRefusesAProtectedNameThatChanged(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, config string){
+		"gone":        func(t *testing.T, p string) { os.Remove(p) },
+		"a link":      func(t *testing.T, p string) { os.Remove(p); symlink(t, "/etc/passwd", p) },
+		"a directory": func(t *testing.T, p string) { os.Remove(p); mkdir(t, filepath.Dir(p), "config") },
+		"below a link": func(t *testing.T, p string) {
+			os.Rename(filepath.Dir(p), filepath.Dir(p)+"2")
+			symlink(t, ".git2", filepath.Dir(p))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := playground(t)
+			config := write(t, dir+"/w", ".git/config", 0o644, "x")
+			r := request(dir)
+			r.View.Visible = []string{".git"}
+			o := mustOpen(t, r)
+			change(t, config)
+			_, err := o.Resolve(context.Background(), o.Grants)
+			refused(t, err, "protect", ".git")
+		})
+	}
+}
+
+// A masked name that is swapped for a link while it is resolved never yields a
+// descriptor of what the link leads to.
+func TestS26_ASwappedNameNeverLeadsOutside(t *testing.T) {
+	dir := playground(t)
+	env := write(t, dir+"/w", ".env", 0o600, "x")
+	symlink(t, "/etc/passwd", dir+"/w/x")
+	c, ok := child(t), 0
+	for range 50 {
+		o, err := Open(context.Background(), Options{Child: c, Request: request(dir)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := swap(t, env, dir+"/w/x")
+		got, err := o.Resolve(context.Background(), o.Grants)
+		stop()
+		if err == nil && len(got[0]) > 0 && got[0][0] != nil {
+			ok++
+			if p, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", got[0][0].Fd())); p != env && p != dir+"/w/x" {
+				t.Fatalf("descriptor of %s", p)
+			}
+			got[0][0].Close()
+		}
+		o.Close()
+	}
+	t.Logf("%d of 50 rounds met the file, the others a link", ok)
+}
