@@ -19,7 +19,7 @@ type Flat struct {
 	Name    string            `json:"name,omitempty"`    // a named policy of the user's, else empty
 	Path    string            `json:"path,omitempty"`    // absolute path of the file; empty for an inline document
 	Files   []string          `json:"files,omitempty"`   // every file that was read, Path first
-	Digest  string            `json:"digest,omitempty"`  // hex SHA-256 of Doc in its canonical form
+	Digest  string            `json:"digest,omitempty"`  // hex SHA-256 of Doc, for the trust store; a reader computes its own
 }
 
 // maxFiles bounds the files that one document may claim to come from.

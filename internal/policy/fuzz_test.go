@@ -122,7 +122,7 @@ func TestSplitWords(t *testing.T) {
 
 func TestCeilings(t *testing.T) {
 	deep := strings.Repeat("[", 40) + strings.Repeat("]", 40)
-	many := `{"egress_rules":["GET a.example.com` + strings.Repeat(`","GET a.example.com`, maxRules) + `"]}`
+	many := `{"egress_rules":["GET a.example.com` + strings.Repeat(`","GET a.example.com`, maxItems) + `"]}`
 	wide := strings.Builder{}
 	wide.WriteString(`{"env":{"A":"1"`)
 	for i := range maxKeys + 1 {
@@ -130,7 +130,7 @@ func TestCeilings(t *testing.T) {
 	}
 	wide.WriteString("}}")
 	for name, raw := range map[string]string{
-		"depth": `{"env":` + deep + `}`, "rules": many, "keys": wide.String(),
+		"depth": `{"env":` + deep + `}`, "rules": many, "paths": strings.ReplaceAll(many, "egress_rules", "cwd_allow_hidden"), "keys": wide.String(),
 		"size":      `{"description":"` + strings.Repeat("x", maxBytes) + `"}`,
 		"not UTF-8": "{\"description\":\"\xff\"}", "two values": `{}{}`, "nothing": ``, "null": `null`,
 	} {

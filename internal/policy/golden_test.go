@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -114,4 +115,28 @@ func summary(s *jail.Spec) string {
 	line("pass %v", s.Env.Passthrough[len(contextNames):])
 	line("groups %v timeout %v misuse %s body %v", s.OCI.Process.User.AdditionalGids, s.Timeout, s.OnMisuse, s.BodyCheck)
 	return b.String()
+}
+
+// The whole OCI part of a plain jail, for a reviewer to read.
+func TestGoldenOCI(t *testing.T) {
+	req := request()
+	req.TTY = true
+	spec, err := Compile(inline(t, "groups: [video]"), req, facts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.MarshalIndent(spec.OCI, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file = "testdata/oci.json"
+	if *update {
+		if err := os.WriteFile(file, append(got, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || string(want) != string(got)+"\n" {
+		t.Errorf("got:\n%s\n%v", got, err)
+	}
 }

@@ -43,9 +43,7 @@ func TestAddingNeverLiftsADenial(t *testing.T) {
 			rt.Fatal(err)
 		}
 		req := request()
-		for _, r := range more {
-			req.Add.Allow = append(req.Add.Allow, r)
-		}
+		req.Add.Allow = more
 		spec, err := Compile(finish(under, &report{}), req, facts())
 		if err != nil {
 			rt.Fatal(err)

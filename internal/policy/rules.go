@@ -11,12 +11,7 @@ import (
 
 // rules reads egress_rules.
 func (d *decoder) rules(key string, n *node) {
-	items := d.items(key, n, false)
-	if len(items) > maxRules {
-		d.errorf(n.at, key, "more than %d rules", maxRules)
-		return
-	}
-	for i, item := range items {
+	for i, item := range d.items(key, n, false) {
 		r, ok := d.rule(index(key, i), item)
 		if !ok {
 			continue

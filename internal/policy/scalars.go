@@ -86,6 +86,9 @@ func (d *decoder) oneOf(key string, n *node, words ...string) string {
 // where single allows it.
 func (d *decoder) items(key string, n *node, single bool) []*node {
 	switch {
+	case n.kind == list && len(n.items) > maxItems:
+		d.errorf(n.at, key, "more than %d entries", maxItems)
+		return nil
 	case n.kind == list:
 		return n.items
 	case n.kind == scalar && single:

@@ -35,9 +35,9 @@ type Untrusted struct {
 	Cwd   string
 }
 
-// Needed reports whether a policy file needs trust: it lies in cwd or below,
+// NeedsTrust reports whether a policy file needs trust: it lies in cwd or below,
 // whatever names it and through whatever link.
-func (t Trust) Needed(f Found, cwd string) (bool, error) {
+func NeedsTrust(f Found, cwd string) (bool, error) {
 	if f.Kind != File {
 		return false, nil
 	}

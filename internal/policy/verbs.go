@@ -84,7 +84,7 @@ func (l Library) ForExec(arg, cwd string, trust Trust) (f Found, flat *Flat, doc
 	if flat, doc, err = l.Flatten(f); err != nil {
 		return f, nil, nil, err
 	}
-	needed, err := trust.Needed(f, cwd)
+	needed, err := NeedsTrust(f, cwd)
 	if err == nil && needed {
 		err = trust.Check(f, flat, doc, cwd)
 	}

@@ -12,7 +12,7 @@ import (
 const (
 	maxBytes = 256 << 10
 	maxDepth = 16
-	maxRules = 2000
+	maxItems = 2000 // of one list, rules among them
 	maxKeys  = 1000 // of one mapping: looking for a repeated one is quadratic
 )
 
