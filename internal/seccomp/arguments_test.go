@@ -10,15 +10,15 @@ type numbers struct {
 	arch                                                      uint32
 	socket, clone, ioctl, personality, setrlimit, prlimit     uint32
 	chmod, fchmod, fchmodat, fchmodat2, mknod, mknodat, creat uint32
-	open, openat                                              uint32
+	open, openat, socketpair                                  uint32
 }
 
 const none = 1023 // an architecture without the call
 
 var (
-	onAMD64 = numbers{archAMD64, 41, 56, 16, 135, 160, 302, 90, 91, 268, 452, 133, 259, 85, 2, 257}
-	onARM64 = numbers{archARM64, 198, 220, 29, 92, 164, 261, none, 52, 53, 452, none, 33, none, none, 56}
-	onI386  = numbers{archI386, 359, 120, 54, 136, 75, 340, 15, 94, 306, 452, 14, 297, 8, 5, 295}
+	onAMD64 = numbers{archAMD64, 41, 56, 16, 135, 160, 302, 90, 91, 268, 452, 133, 259, 85, 2, 257, 53}
+	onARM64 = numbers{archARM64, 198, 220, 29, 92, 164, 261, none, 52, 53, 452, none, 33, none, none, 56, 199}
+	onI386  = numbers{archI386, 359, 120, 54, 136, 75, 340, 15, 94, 306, 452, 14, 297, 8, 5, 295, 360}
 )
 
 type argCase struct {
@@ -53,6 +53,8 @@ func argCases(n numbers) []argCase {
 			add("socket of another family", n.socket, noFamily, family, 1, 0)
 		}
 	}
+	add("pair of unix sockets", n.socketpair, 0, 1, 1, 0)
+	add("pair of another family", n.socketpair, noFamily, 30, 1, 0)
 	add("family beyond all", n.socket, noFamily, 0x80000001, 1, 0)
 	add("mptcp", n.socket, noProtocol, 2, 1, 262)
 	add("mptcp6", n.socket, noProtocol, 10, 1|02000000, 262)

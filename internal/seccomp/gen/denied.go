@@ -54,12 +54,16 @@ func newNamespaces() []rule {
 	return rules
 }
 
-// sockets leaves UNIX, INET, INET6 and NETLINK_ROUTE. Multipath TCP would have
-// its own path around a listener that has it switched off.
+// sockets leaves UNIX, INET, INET6 and NETLINK_ROUTE, and pairs of UNIX sockets:
+// asking for another family makes the kernel load a module. Multipath TCP would
+// have its own path around a listener that has it switched off.
 func sockets() []rule {
 	var rules []rule
 	for _, c := range otherThan(0, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK) {
 		rules = append(rules, rule{"socket", unix.EAFNOSUPPORT, conds(c)})
+	}
+	for _, c := range otherThan(0, unix.AF_UNIX) {
+		rules = append(rules, rule{"socketpair", unix.EAFNOSUPPORT, conds(c)})
 	}
 	for _, c := range otherThan(2, unix.NETLINK_ROUTE) {
 		rules = append(rules, rule{"socket", unix.EPROTONOSUPPORT, conds(equal(0, unix.AF_NETLINK), c)})
