@@ -97,7 +97,7 @@ func tryAll() error {
 		if err != nil && errno == 0 {
 			return fmt.Errorf("%s: %w", a.what, err)
 		}
-		fmt.Printf("%s: %d\n", a.what, errno)
+		fmt.Println(line(a, errno))
 	}
 	return nil
 }
@@ -122,15 +122,13 @@ func jailChild() error {
 	return exec.Command("/bin/sh", "-c", "true | cat").Run()
 }
 
-func lines(want func(attempt) syscall.Errno) (all []string) {
-	for _, a := range append(attempts(), machineAttempts()...) {
-		all = append(all, fmt.Sprintf("%s: %d", a.what, want(a)))
-	}
-	return all
-}
+func line(a attempt, errno syscall.Errno) string { return fmt.Sprintf("%s: %d", a.what, errno) }
 
 func TestS25_S29_RealCallsInAJail(t *testing.T) {
-	want := lines(func(a attempt) syscall.Errno { return a.want })
+	var want []string
+	for _, a := range append(attempts(), machineAttempts()...) {
+		want = append(want, line(a, a.want))
+	}
 	if got := runChild(t, "jail"); !slices.Equal(got, want) {
 		t.Errorf("in the jail\n%q\nwant\n%q", got, want)
 	}
@@ -141,11 +139,15 @@ func TestRealCallsWithoutAFilter(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("making the calls without a filter takes root")
 	}
-	want := lines(func(a attempt) syscall.Errno { return a.bare })
 	got := runChild(t, "bare")
-	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("bare: %q, want %q", got[i], want[i])
+	for i, a := range append(attempts(), machineAttempts()...) {
+		lacking := []string{line(a, unix.ENOSYS), line(a, unix.EAFNOSUPPORT)}
+		switch {
+		case got[i] == line(a, a.bare):
+		case slices.Contains(lacking, got[i]):
+			t.Logf("this kernel does not have it: %q", got[i])
+		default:
+			t.Errorf("bare: %q, want %q", got[i], line(a, a.bare))
 		}
 	}
 }
