@@ -322,7 +322,7 @@ func TestAuditorThatFails(t *testing.T) {
 // TestRefusalsAreBounded holds that asking for what is denied cannot fill the audit.
 func TestRefusalsAreBounded(t *testing.T) {
 	r := newRig(t, options{rules: []string{"GET api.test/ok"}})
-	r.proxy.refuse.now = func() time.Time { return r.proxy.refuse.last }
+	r.proxy.refusals.now = func() time.Time { return r.proxy.refusals.last }
 	c := r.client(r.serve("api.test:443", &seen{}))
 	flooded := 0
 	for range refusalBurst + 10 {

@@ -26,11 +26,11 @@ const (
 
 // Proxy carries the connections of one jail. Make it with New.
 type Proxy struct {
-	cfg    Config
-	leaves *leaves
-	lanes  *lanes
-	refuse *bucket
-	frozen atomic.Bool
+	cfg      Config
+	leaves   *leaves
+	lanes    *lanes
+	refusals *bucket
+	frozen   atomic.Bool
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -52,7 +52,7 @@ func New(cfg Config) (*Proxy, error) {
 		cfg:       cfg,
 		leaves:    newLeaves(cfg.CA),
 		lanes:     newLanes(cfg.Dial),
-		refuse:    newBucket(refusalBurst, refusalRate),
+		refusals:  newBucket(refusalBurst, refusalRate),
 		ctx:       ctx,
 		cancel:    cancel,
 		listeners: map[net.Listener]struct{}{},
@@ -145,7 +145,7 @@ func (p *Proxy) run(conn net.Conn) {
 // flooded records that a connection was one too many, without holding up accept.
 func (p *Proxy) flooded(conn net.Conn) {
 	at := destination(conn)
-	if !p.refuse.take() {
+	if !p.refusals.take() {
 		return
 	}
 	p.wg.Go(func() {
@@ -157,7 +157,7 @@ func (p *Proxy) flooded(conn net.Conn) {
 // note records a connection that was closed without an answer. Beyond the
 // refusal rate it is not recorded again: the first of a flood says it all.
 func (p *Proxy) note(at netip.AddrPort, a egress.Authority, code audit.Code) {
-	if p.refuse.take() {
+	if p.refusals.take() {
 		p.record(p.ctx, connectEvent(at, a, code))
 	}
 }

@@ -37,7 +37,7 @@ func (x *exchange) refuse(ctx context.Context, no *refusal) bool {
 // recordRefusal records no, and may return another refusal in its place: beyond
 // the refusal rate nothing more is written, and without an audit nothing is explained.
 func (x *exchange) recordRefusal(ctx context.Context, no *refusal) (string, *refusal) {
-	if !x.s.p.refuse.take() {
+	if !x.s.p.refusals.take() {
 		return "", refuse(http.StatusTooManyRequests, audit.CodeFlood, "too many refused requests; slow down")
 	}
 	e := x.base()

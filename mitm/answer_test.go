@@ -1,0 +1,78 @@
+package mitm
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/omnijail/omnijail/internal/audit"
+)
+
+// TestAnswer holds the form of a refusal for each kind of client, and that no
+// word of the jail's can leave its place.
+func TestAnswer(t *testing.T) {
+	a := answer{
+		refusal: refuse(403, audit.CodeNoRule, "denied POST api.test/x\r\nX-Evil: 1\x1b[2J\u202e: no rule allows it"),
+		rule:    "GET api.test/**", id: "0000002a",
+	}
+	for _, tt := range []struct {
+		name   string
+		header http.Header
+		plain  bool
+	}{
+		{"no preference", nil, false},
+		{"anything", http.Header{"Accept": {"*/*"}}, false},
+		{"text", http.Header{"Accept": {"text/html, text/plain;q=0.5"}}, true},
+		{"text and more", http.Header{"Accept": {"text/html,*/*"}}, false},
+		{"git", http.Header{"User-Agent": {"git/2.39.5"}, "Accept": {"*/*"}}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var wire bytes.Buffer
+			req := &http.Request{Method: "POST", Header: tt.header}
+			if err := a.write(bufio.NewWriter(&wire), req, false); err != nil {
+				t.Fatal(err)
+			}
+			resp, body := readReply(t, bufio.NewReader(&wire), req)
+			h := resp.Header
+			if h.Get("X-Evil") != "" || strings.ContainsAny(h.Get("X-Omnijail-Reason"), "\r\n\x1b\u202e") {
+				t.Errorf("the reason left its place: %v", h)
+			}
+			if resp.StatusCode != 403 || h.Get("X-Omnijail-Code") != "no_rule" || h.Get("X-Omnijail-Id") != "0000002a" {
+				t.Errorf("%d %v", resp.StatusCode, h)
+			}
+			if tt.plain {
+				if !strings.HasPrefix(h.Get("Content-Type"), "text/plain") || !strings.Contains(body, "omnijailctl why 0000002a") {
+					t.Errorf("%v %q", h, body)
+				}
+				return
+			}
+			var got struct {
+				Message string
+				Error   struct{ Code, Reason, Rule, ID, Ask string }
+			}
+			if err := json.Unmarshal([]byte(body), &got); err != nil {
+				t.Fatal(err)
+			}
+			if e := got.Error; e.Code != "no_rule" || e.Rule != "GET api.test/**" || e.ID != "0000002a" || e.Ask != "ask the owner: omnijailctl why 0000002a" {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// TestHeadHasNoBody holds that a refused HEAD keeps its connection in step.
+func TestHeadHasNoBody(t *testing.T) {
+	r := newRig(t, options{rules: []string{"GET api.test/ok"}})
+	c := r.dialTLS(r.serve("api.test:443", &seen{}), "api.test")
+	br := bufio.NewReader(c)
+	for _, method := range []string{"HEAD", "GET"} {
+		c.Write([]byte(method + " /no HTTP/1.1\r\nHost: api.test\r\n\r\n"))
+		resp, body := readReply(t, br, &http.Request{Method: method})
+		if resp.StatusCode != 403 || (body == "") != (method == "HEAD") {
+			t.Errorf("%s: %d %q", method, resp.StatusCode, body)
+		}
+	}
+}

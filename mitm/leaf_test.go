@@ -1,0 +1,94 @@
+package mitm
+
+import (
+	"crypto/ecdsa"
+	"crypto/x509"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestLeaf holds what clients and the rest of the house rely on.
+func TestLeaf(t *testing.T) {
+	ca, err := NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	root, err := x509.ParseCertificate(ca.DER())
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots.AddCert(root)
+	now := time.Now()
+	for _, name := range []string{"api.test:443", "93.184.216.34:443", "[2606:2800:220:1::1]:443"} {
+		a := mustAuthority(t, name)
+		cert, err := ca.mint(a, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf, err := x509.ParseCertificate(cert.Certificate[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := leaf.Verify(x509.VerifyOptions{DNSName: a.Host(), Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := len(leaf.DNSNames) + len(leaf.IPAddresses); n != 1 || leaf.IsCA {
+			t.Errorf("%s: %d names, CA %v", name, n, leaf.IsCA)
+		}
+		if life := leaf.NotAfter.Sub(now); life > 24*time.Hour || leaf.NotBefore.After(now.Add(-23*time.Hour)) {
+			t.Errorf("%s: from %v to %v", name, leaf.NotBefore, leaf.NotAfter)
+		}
+		if key, ok := leaf.PublicKey.(*ecdsa.PublicKey); !ok || key.Curve.Params().BitSize != 256 {
+			t.Errorf("%s: key %T", name, leaf.PublicKey)
+		}
+	}
+	if other, _ := NewCA(); other.cert.SerialNumber.Cmp(root.SerialNumber) == 0 {
+		t.Error("two jails share a serial number")
+	}
+}
+
+// TestLeafCache holds that leaves are reused, replaced in time and bounded.
+func TestLeafCache(t *testing.T) {
+	ca, err := NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLeaves(ca)
+	now := time.Now()
+	l.now = func() time.Time { return now }
+	first, err := l.config(mustAuthority(t, "api.test:443"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := l.config(mustAuthority(t, "api.test:443")); again != first {
+		t.Error("the leaf was made twice")
+	}
+	now = now.Add(leafTTL)
+	if late, _ := l.config(mustAuthority(t, "api.test:443")); late == first {
+		t.Error("an old leaf was served")
+	}
+	for i := range leafCache + 10 {
+		if _, err := l.config(mustAuthority(t, fmt.Sprintf("h%d.test:443", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(l.byAuth) != leafCache || l.order.Len() != leafCache {
+		t.Errorf("%d and %d leaves are kept", len(l.byAuth), l.order.Len())
+	}
+}
+
+// BenchmarkLeaf is the price of a new name.
+func BenchmarkLeaf(b *testing.B) {
+	ca, err := NewCA()
+	if err != nil {
+		b.Fatal(err)
+	}
+	a := mustAuthority(b, "api.test:443")
+	for b.Loop() {
+		if _, err := ca.mint(a, time.Now()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
