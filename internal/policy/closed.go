@@ -39,6 +39,20 @@ func checkClosed(d *Document, req Request, rep *report) {
 	}
 }
 
+// checkOwn refuses additions by a caller who may only use policies as they are.
+func checkOwn(req Request, rep *report) {
+	if req.Own {
+		return
+	}
+	for key, words := range map[string][]string{"write": req.Add.Write, "read": req.Add.Read, "allow": req.Add.Allow} {
+		if len(words) > 0 {
+			rep.add(Error{Key: key, Code: "policy_access",
+				Msg: "your access includes named policies only, so nothing can be added to one",
+				Fix: "the operator can grant it: policies: [own] in your access entry of omnijaild.yaml"})
+		}
+	}
+}
+
 // checkSecretFDs refuses secrets that the policy does not ask for. One that it
 // asks for and that is not sent is a source without a value.
 func checkSecretFDs(d *Document, req Request, rep *report) {

@@ -89,6 +89,48 @@ func TestS07_PresetsAreOpen(t *testing.T) {
 	}
 }
 
+// A secret may be sent for a credential that the request itself adds.
+func TestSecretsOfAnAddedPreset(t *testing.T) {
+	doc, err := Preset("offline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := request()
+	req.Add.Presets, req.SecretFDs = []string{"github-read"}, []string{"GH_TOKEN"}
+	if _, err := Compile(doc, req, facts()); err != nil {
+		t.Error(err)
+	}
+	req.SecretFDs = append(req.SecretFDs, "GH_TOKEN")
+	if _, err := Compile(doc, req, facts()); err == nil {
+		t.Error("one secret is accepted twice")
+	}
+}
+
+// A caller who may bring no policy of its own makes none out of a preset or of
+// an operator's policy that lets others add.
+func TestS06_NoAdditionsWithoutOwnPolicies(t *testing.T) {
+	offline, err := Preset("offline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shipped := closed(t, "caller: [cwd, tty, timeout, env, preset, write, read, allow]\nextends: [github-read]")
+	for _, doc := range []*Document{offline, shipped} {
+		for key, add := range map[string]Add{
+			"write": {Write: []string{"~/x"}}, "read": {Read: []string{"/srv"}}, "allow": {Allow: []string{"GET a.example.com/**"}},
+		} {
+			req := request()
+			req.Add = add
+			if _, err := Compile(doc, req, facts()); err != nil {
+				t.Errorf("%s, %s: %v", doc.Ref.Name, key, err)
+			}
+			req.Own = false
+			if _, err := Compile(doc, req, facts()); err == nil || !asErrors(t, err).Has("policy_access") {
+				t.Errorf("%s, %s by a caller without own policies: %v", doc.Ref.Name, key, err)
+			}
+		}
+	}
+}
+
 // A document of a user's never becomes one of the operator's, whatever it says
 // of itself, and names nothing that root would open.
 func TestS07_UserDocuments(t *testing.T) {

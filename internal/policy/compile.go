@@ -21,9 +21,10 @@ var baseNeeds = []jail.Guarantee{jail.Files, jail.NoPrivilege, jail.Syscalls, ja
 func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 	rep := &report{}
 	checkClosed(doc, req, rep)
-	checkSecretFDs(doc, req, rep)
+	checkOwn(req, rep)
 	checkRequest(req, rep)
 	doc = added(doc, req, rep)
+	checkSecretFDs(doc, req, rep)
 	if err := rep.err(); err != nil {
 		return nil, err
 	}

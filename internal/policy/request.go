@@ -15,6 +15,10 @@ type Request struct {
 	CallerUID    uint32
 	CallerGroups []Group // of the connection; the jail's are some of these
 
+	// Own says that the caller's access includes policies of its own. Without it
+	// (confined callers never have it) even an open policy takes no addition,
+	// since a preset with additions is a policy of one's own.
+	Own       bool
 	Add       Add
 	Env       map[string]string // --env
 	Timeout   time.Duration     // 0: none was asked for

@@ -10,7 +10,7 @@ import (
 // request is a plain exec by alice in her project.
 func request() Request {
 	return Request{
-		Argv: []string{"true"}, Cwd: "/home/alice/app", CallerUID: 1000,
+		Argv: []string{"true"}, Cwd: "/home/alice/app", CallerUID: 1000, Own: true,
 		User:         jail.User{UID: 1000, GID: 1000, Name: "alice", Home: "/home/alice"},
 		CallerGroups: []Group{{"alice", 1000}, {"video", 44}, {"docker", 999}, {"root", 0}, {"omnijail", 990}},
 	}
