@@ -32,9 +32,15 @@ func raw(nr uintptr, a ...uintptr) func() error {
 	}
 }
 
+// What raw calls point to does not move, because it is global.
+var (
+	fileName = []byte("file\x00")
+	coreOne  = unix.Rlimit{Cur: 1, Max: 1}
+)
+
 func attempts() []attempt {
-	file := uintptr(unsafe.Pointer(must(unix.BytePtrFromString("file"))))
-	limit := uintptr(unsafe.Pointer(&unix.Rlimit{Cur: 1, Max: 1}))
+	file := uintptr(unsafe.Pointer(&fileName[0]))
+	limit := uintptr(unsafe.Pointer(&coreOne))
 	cwd := ^uintptr(99) // AT_FDCWD
 	return []attempt{
 		{"vsock", raw(unix.SYS_SOCKET, unix.AF_VSOCK, unix.SOCK_STREAM), unix.EAFNOSUPPORT, 0},
