@@ -47,8 +47,9 @@ func reset(l *child.Launch) *child.StartError {
 	if errno := prctl(unix.PR_SET_THP_DISABLE, 0, 0, 0, 0); errno != 0 && errno != unix.EINVAL {
 		return bad(errno, "huge pages")
 	}
-	if _, err := unix.KeyctlJoinSessionKeyring(""); err != nil && err != unix.ENOSYS {
-		return bad(err, "session keyring")
+	// Without a name: a new keyring that nobody else can join.
+	if _, _, errno := unix.RawSyscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0); errno != 0 && errno != unix.ENOSYS {
+		return bad(errno, "session keyring")
 	}
 	if _, _, errno := unix.RawSyscall(unix.SYS_PERSONALITY, 0, 0, 0); errno != 0 {
 		return bad(errno, "personality")

@@ -35,6 +35,11 @@ func Args(spec *jail.Spec, st jail.Staged) ([]string, error) {
 		args = append(args, bind(m)...)
 	}
 	args = append(args, "--proc", "/proc")
+	for _, p := range spec.OCI.Linux.ReadonlyPaths {
+		// What is bound is the node's, but below /proc/sys the kernel answers for
+		// whoever reads, and what does not exist needs no protection.
+		args = append(args, "--ro-bind-try", p, p)
+	}
 	for _, m := range after {
 		args = append(args, bind(m)...)
 	}

@@ -81,7 +81,8 @@ var classes = map[string]class{
 	"Linux.TimeOffsets":       rejected,
 }
 
-// readOnlyProc are the parts of /proc that bwrap itself makes read-only.
+// readOnlyProc are the parts of /proc that are the same seen from any namespace,
+// and can therefore be bound from the node's.
 var readOnlyProc = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"}
 
 var namespaces = []specs.LinuxNamespaceType{

@@ -1,0 +1,361 @@
+package bwrap_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/pty"
+	"github.com/omnijail/omnijail/internal/spawn"
+	"github.com/omnijail/omnijail/internal/stage"
+	"github.com/omnijail/omnijail/runtime/bwrap"
+)
+
+const (
+	uid      = 1000
+	gid      = 1001
+	hang     = 20 * time.Second // bounds a hang, decides nothing
+	jailHome = "/home/someone"
+)
+
+// rig plays the daemon: real bwrap, real init, real mounts.
+type rig struct {
+	pool    *spawn.Pool
+	backend *bwrap.Backend
+	init    *bwrap.Binary
+	dir     string // staging directory
+}
+
+var shared = sync.OnceValues(func() (*rig, error) {
+	dir, err := os.MkdirTemp("", "rig")
+	if err != nil {
+		return nil, err
+	}
+	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "omnijail-init"), "github.com/omnijail/omnijail/cmd/omnijail-init")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, &exec.Error{Name: string(out), Err: err}
+	}
+	os.Chmod(filepath.Join(dir, "omnijail-init"), 0o755)
+	r := &rig{dir: dir}
+	if r.init, err = bwrap.Load(filepath.Join(dir, "omnijail-init")); err != nil {
+		return nil, err
+	}
+	outer, err := bwrap.Load("/usr/bin/bwrap")
+	if err != nil {
+		return nil, err
+	}
+	r.backend = bwrap.New(outer)
+	r.pool, err = spawn.New(2)
+	return r, err
+})
+
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("needs root")
+	}
+	r, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// command is what to run and in what.
+type command struct {
+	argv   []string
+	env    []string
+	layout stage.Layout
+	descs  stage.Descriptors
+	stdin  io.Reader
+	launch func(*jail.Launch)
+	tty    *os.File // slave for all three slots
+	stage  func() error
+}
+
+type outcome struct {
+	stdout, stderr string
+	exit           int
+	err            error // of the start
+	complaint      string
+}
+
+func layout() stage.Layout {
+	return stage.Layout{
+		User: jail.User{UID: uid, GID: gid, Home: jailHome}, Home: jailHome,
+		Masks:  stage.ProcMasks(spec().OCI.Linux.MaskedPaths),
+		Files:  []stage.File{{Path: "/etc/passwd", Data: []byte("root:x:0:0::/root:/bin/sh\nu:x:1000:1001::/home/someone:/bin/sh\n"), Mode: 0o644}},
+		System: must(stage.SystemDirs(spec().OCI.Mounts)),
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func spec() *jail.Spec {
+	mount := func(p string) specs.Mount {
+		return specs.Mount{Type: "bind", Source: p, Destination: p, Options: []string{"rbind", "ro", "nosuid", "nodev"}}
+	}
+	oci := &specs.Spec{
+		Version:  specs.Version,
+		Hostname: "omnijail",
+		Process:  &specs.Process{User: specs.User{UID: uid, GID: gid}, Cwd: "/", NoNewPrivileges: true},
+		Mounts:   []specs.Mount{mount("/usr"), mount("/bin"), mount("/sbin"), mount("/lib"), mount("/lib64"), mount("/sys/devices/system/cpu")},
+		Linux: &specs.Linux{
+			MaskedPaths:   []string{"/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/latency_stats", "/proc/acpi"},
+			ReadonlyPaths: []string{"/proc/sys", "/proc/sysrq-trigger"},
+		},
+	}
+	for _, n := range []specs.LinuxNamespaceType{"mount", "pid", "ipc", "uts", "cgroup", "network"} {
+		oci.Linux.Namespaces = append(oci.Linux.Namespaces, specs.LinuxNamespace{Type: n})
+	}
+	return &jail.Spec{OCI: oci}
+}
+
+// started is a jail whose init waits for go.
+type started struct {
+	process *spawn.Process
+	channel *spawn.Channel
+	cmd     *jail.Cmd
+	out     [2]chan []byte
+}
+
+func (r *rig) start(t testing.TB, c command) (*started, error) {
+	t.Helper()
+	pts, err := pty.NewDevpts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pts.Close()
+	if c.descs.Pts == nil {
+		c.descs.Pts = pts.Mount()
+	}
+	plan, err := stage.NewPlan(c.layout)
+	if err != nil {
+		return nil, err
+	}
+	s := &started{}
+	stdio := r.stdio(t, c, s)
+	l := &jail.Launch{Exec: c.argv[0], Cwd: "/", UID: uid, GID: gid, Filter: "default", Stdio: [3]int{3, 4, 5}}
+	for _, a := range c.argv {
+		l.Argv = append(l.Argv, []byte(a))
+	}
+	for _, e := range c.env {
+		l.Env = append(l.Env, []byte(e))
+	}
+	if c.launch != nil {
+		c.launch(l)
+	}
+	record, err := spawn.LaunchFile(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	channel, end, err := spawn.NewChannel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.channel = channel
+	s.cmd, err = r.backend.Command(spec(), jail.Staged{Mounts: plan.Mounts, Stdio: stdio, Init: r.init.File(), Launch: record, Chan: end})
+	if err != nil {
+		return nil, err
+	}
+	s.process, err = r.pool.Start(s.cmd, spawn.Options{Stage: func() error {
+		if c.stage != nil {
+			if err := c.stage(); err != nil {
+				return err
+			}
+		}
+		return plan.Apply(r.dir, c.descs, c.layout.Grants)
+	}})
+	return s, err
+}
+
+// stdio makes pipes for the three slots, and reads what comes out.
+func (r *rig) stdio(t testing.TB, c command, s *started) []*os.File {
+	t.Helper()
+	if c.tty != nil {
+		var out []*os.File
+		for range 3 {
+			fd, err := unix.FcntlInt(c.tty.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, os.NewFile(uintptr(fd), "tty"))
+		}
+		return out
+	}
+	in, feed := must2(os.Pipe())
+	go func() {
+		if c.stdin != nil {
+			io.Copy(feed, c.stdin)
+		}
+		feed.Close()
+	}()
+	files := []*os.File{in}
+	for i := range s.out {
+		read, write := must2(os.Pipe())
+		s.out[i] = make(chan []byte, 1)
+		go func() {
+			b, _ := io.ReadAll(read)
+			read.Close()
+			s.out[i] <- b
+		}()
+		files = append(files, write)
+	}
+	for _, f := range files {
+		f.Fd() // the command's ends block, as a shell's would
+	}
+	return files
+}
+
+func must2(a, b *os.File, err error) (*os.File, *os.File) {
+	if err != nil {
+		panic(err)
+	}
+	return a, b
+}
+
+// run takes a command through its whole life.
+func (r *rig) run(t testing.TB, c command) outcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
+	defer cancel()
+	var o outcome
+	s, err := r.start(t, c)
+	if err != nil {
+		return outcome{err: err, exit: 125}
+	}
+	defer s.channel.Close()
+	defer s.process.Close()
+	pidfd, err := s.channel.Ready(ctx)
+	if err == nil {
+		pidfd.Close()
+		if err = s.channel.Go(); err == nil {
+			err = s.channel.Result(ctx)
+		}
+	}
+	o.err = err
+	o.exit, _ = spawn.ReadExit(s.cmd.Status)
+	s.cmd.Status.Close()
+	if _, err := s.process.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	o.complaint = s.process.Complaint()
+	if c.tty == nil {
+		o.stdout, o.stderr = string(<-s.out[0]), string(<-s.out[1])
+	}
+	return o
+}
+
+// sh runs a shell script in the layout and fails the test unless it succeeds.
+func (r *rig) sh(t testing.TB, l stage.Layout, d stage.Descriptors, script string) string {
+	t.Helper()
+	o := r.run(t, command{argv: []string{"/bin/sh", "-c", script}, env: []string{"PATH=/usr/bin:/bin"}, layout: l, descs: d})
+	if o.err != nil || o.exit != 0 {
+		t.Fatalf("exit %d, %v, stdout %q, stderr %q, backend said %q", o.exit, o.err, o.stdout, o.stderr, o.complaint)
+	}
+	return o.stdout
+}
+
+// grant opens dir as the scout would, clones it and finds the names below.
+func grant(t testing.TB, g jail.OpenGrant) (*os.File, []*os.File) {
+	t.Helper()
+	fd, err := unix.Open(g.Path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fd), g.Path)
+	defer f.Close()
+	tree, err := stage.CloneTree(f, g.Write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tree.Close() })
+	var names []*os.File
+	for _, list := range [][]jail.OpenName{g.Held, g.ReadOnly, g.Masked} {
+		for _, n := range list {
+			fd, err := unix.Openat(int(tree.Fd()), n.Name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := os.NewFile(uintptr(fd), n.Name)
+			t.Cleanup(func() { f.Close() })
+			names = append(names, f)
+		}
+	}
+	return tree, names
+}
+
+// grants is grant for several.
+func grants(t testing.TB, gs ...jail.OpenGrant) (stage.Layout, stage.Descriptors) {
+	t.Helper()
+	l, d := layout(), stage.Descriptors{}
+	l.Grants = gs
+	for _, g := range gs {
+		tree, names := grant(t, g)
+		d.Trees, d.Names = append(d.Trees, tree), append(d.Names, names)
+	}
+	return l, d
+}
+
+// workspace makes a directory of the caller's.
+func workspace(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	for d := dir; d != "/tmp" && d != "/"; d = filepath.Dir(d) {
+		os.Chmod(d, 0o755)
+	}
+	if err := os.Chown(dir, uid, gid); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// write makes a file of the caller's, with its directories, below a workspace.
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	var made []string
+	for d := filepath.Dir(path); ; d = filepath.Dir(d) {
+		if _, err := os.Lstat(d); err == nil {
+			break
+		}
+		made = append(made, d)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range append(made, path) {
+		if err := os.Chown(p, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func mountinfo(t testing.TB) []byte {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.TrimSpace(b)
+}
+
+var noDescs = stage.Descriptors{Trees: []*os.File{}, Names: [][]*os.File{}}
