@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/seqpacket"
@@ -25,7 +28,8 @@ const exitFailed = 125
 func Main(args []string) int {
 	runtime.LockOSThread() // no_new_privs is a thread's, and children start from this one
 	conn := seqpacket.New(os.NewFile(daemonFD, "daemon"))
-	if len(args) != 0 {
+	// What was inherited stays here: a source command gets none of it.
+	if err := unix.CloseRange(daemonFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil || len(args) != 0 {
 		return exitFailed
 	}
 	var ask jail.ScoutAsk
