@@ -64,7 +64,7 @@ func (r reader) stamp() stamp {
 
 func (r reader) present(names []string) (there []string) {
 	for _, name := range names {
-		if _, err := os.Stat(r.host(name)); err == nil {
+		if _, err := os.Lstat(r.host(name)); err == nil {
 			there = append(there, name)
 		}
 	}
