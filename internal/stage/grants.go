@@ -39,15 +39,14 @@ func (p *planner) grants() error {
 	if err != nil {
 		return err
 	}
-	taken := map[[2]int]bool{} // names that an inner grant is mounted on
 	for at, i := range order {
-		if err := p.attach(i, order[:at], taken); err != nil {
+		if err := p.attach(i, order[:at]); err != nil {
 			return err
 		}
 	}
 	slices.Reverse(order)
 	for _, i := range order {
-		if err := p.protect(i, taken); err != nil {
+		if err := p.protect(i); err != nil {
 			return err
 		}
 	}
@@ -70,7 +69,7 @@ func (p *planner) order() ([]int, error) {
 	return order, nil
 }
 
-func (p *planner) attach(i int, before []int, taken map[[2]int]bool) error {
+func (p *planner) attach(i int, before []int) error {
 	g := p.layout.Grants[i]
 	var system []string
 	for _, s := range p.layout.System {
@@ -81,7 +80,7 @@ func (p *planner) attach(i int, before []int, taken map[[2]int]bool) error {
 	}
 	for at := len(before) - 1; at >= 0; at-- {
 		if jail.Within(p.layout.Grants[before[at]].Path, g.Path) {
-			return p.nest(i, before[at], taken)
+			return p.nest(i, before[at])
 		}
 	}
 	for _, s := range p.layout.System {
@@ -106,12 +105,12 @@ func (p *planner) attach(i int, before []int, taken map[[2]int]bool) error {
 // nest mounts grant i on the name that the scout held for it in the grant
 // around it: the place lies in a tree that a user can write, so only the scout
 // may have looked it up.
-func (p *planner) nest(i, outer int, taken map[[2]int]bool) error {
+func (p *planner) nest(i, outer int) error {
 	g, around := p.layout.Grants[i], p.layout.Grants[outer]
 	rel := strings.TrimPrefix(g.Path, around.Path+"/")
 	for n, name := range names(around) {
 		if name.op == OpHold && name.Name == rel && name.Dir == g.Dir {
-			taken[[2]int{outer, n}] = true
+			p.nested[outer] = append(p.nested[outer], i)
 			p.add(Step{Op: OpNest, Path: g.Path, Grant: i, Outer: outer, Name: n, Dir: g.Dir})
 			return nil
 		}
@@ -119,16 +118,21 @@ func (p *planner) nest(i, outer int, taken map[[2]int]bool) error {
 	return fmt.Errorf("%s lies inside the grant %s, and the scout held no place for it", g.Path, around.Path)
 }
 
-func (p *planner) protect(i int, taken map[[2]int]bool) error {
+// protect plans what is done about the names of grant i. What lies below an
+// inner grant is the inner one's to protect.
+func (p *planner) protect(i int) error {
 	g := p.layout.Grants[i]
 	list := names(g)
 	order := make([]int, 0, len(list))
 	for n, name := range list {
-		if !g.Dir || name.Name == "." || path.IsAbs(name.Name) || path.Clean(name.Name) != name.Name ||
-			name.Name == ".." || strings.HasPrefix(name.Name, "../") {
+		if !g.Dir || !below(name.Name) {
 			return fmt.Errorf("%q is not a name below %s", name.Name, g.Path)
 		}
-		if !taken[[2]int{i, n}] {
+		covered, err := p.covered(i, name)
+		if err != nil {
+			return err
+		}
+		if !covered {
 			order = append(order, n)
 		}
 	}
@@ -138,4 +142,33 @@ func (p *planner) protect(i int, taken map[[2]int]bool) error {
 		p.add(Step{Op: list[n].op, Path: path.Join(g.Path, list[n].Name), Grant: i, Name: n, Dir: list[n].Dir})
 	}
 	return nil
+}
+
+// below reports whether name is relative, clean, and neither "." nor leads up.
+func below(name string) bool {
+	return name != "." && !path.IsAbs(name) && path.Clean(name) == name && name != ".." && !strings.HasPrefix(name, "../")
+}
+
+// covered reports whether the tree of an inner grant lies over n, a name of
+// grant i. It fails when the inner grant does not protect the same thing: the
+// jail would see it unprotected.
+func (p *planner) covered(i int, n name) (bool, error) {
+	full := path.Join(p.layout.Grants[i].Path, n.Name)
+	for _, in := range p.nested[i] {
+		inner := p.layout.Grants[in]
+		if full == inner.Path {
+			return true, nil // the place it is mounted on
+		}
+		if !jail.Within(inner.Path, full) {
+			continue
+		}
+		same := slices.ContainsFunc(names(inner), func(o name) bool {
+			return o.op != OpHold && jail.Within(path.Join(inner.Path, o.Name), full)
+		})
+		if n.op != OpHold && !same {
+			return false, fmt.Errorf("%s is protected in the grant %s and not in the grant %s inside it", full, p.layout.Grants[i].Path, inner.Path)
+		}
+		return true, nil
+	}
+	return false, nil
 }
