@@ -11,6 +11,16 @@ import (
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
+func input(ca []byte) Input {
+	return Input{
+		CADER: ca, Home: "/home/alice", Shell: "/bin/sh",
+		User:     jail.User{UID: 4242, GID: 4243, Groups: []uint32{4244}, Name: "alice"},
+		Groups:   []Group{{"staff", 4243}},
+		Git:      []jail.GitSetting{{Key: "user.name", Value: `Al "the" \ Ice`}, {Key: "color.diff.meta", Value: "blue"}},
+		GitHosts: []string{"github.com"},
+	}
+}
+
 // TestAccountsHoldNoLineOfTheCallers: names come from a user database that the
 // caller may have a say in.
 func TestAccountsHoldNoLineOfTheCallers(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/mitm"
 )
 
@@ -59,16 +58,6 @@ func authority(t *testing.T) (ca, leaf []byte) {
 		t.Fatal(err)
 	}
 	return ca, leaf
-}
-
-func input(ca []byte) Input {
-	return Input{
-		CADER: ca, Home: "/home/alice", Shell: "/bin/sh",
-		User:     jail.User{UID: 4242, GID: 4243, Groups: []uint32{4244}, Name: "alice"},
-		Groups:   []Group{{"staff", 4243}},
-		Git:      []jail.GitSetting{{Key: "user.name", Value: `Al "the" \ Ice`}, {Key: "color.diff.meta", Value: "blue"}},
-		GitHosts: []string{"github.com"},
-	}
 }
 
 // inside writes tree as a jail's /etc and /run and returns a function that runs a

@@ -1,0 +1,139 @@
+package egressd
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egressd/wire"
+)
+
+// TestS22_NothingGoesOnWithoutItsRecord plays a daemon that does not write.
+func TestS22_NothingGoesOnWithoutItsRecord(t *testing.T) {
+	d, e, err := wire.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon, _ := wire.NewConn(d)
+	conn, _ := wire.NewConn(e)
+	defer conn.Close()
+	l := newLedger(conn)
+
+	asked := make(chan wire.Event)
+	go func() {
+		for {
+			f, err := daemon.Receive()
+			if err != nil {
+				return
+			}
+			m, _ := wire.DecodeUp(f)
+			asked <- m.(wire.Event)
+		}
+	}()
+	try := func(ctx context.Context, answer func(wire.Event)) (string, error) {
+		done := make(chan struct{})
+		go func() { defer close(done); answer(<-asked) }()
+		id, err := l.record(ctx, request("/x"))
+		<-done
+		return id, err
+	}
+	ctx := context.Background()
+	if id, err := try(ctx, func(e wire.Event) { l.acknowledge([]wire.Written{{Seq: e.Seq, ID: "01020304"}}) }); id != "01020304" || err != nil {
+		t.Errorf("written: %q, %v", id, err)
+	}
+	if _, err := try(ctx, func(e wire.Event) { l.acknowledge([]wire.Written{{Seq: e.Seq}}) }); !errors.Is(err, errNotWritten) {
+		t.Errorf("refused by the journal: %v", err)
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	if _, err := try(cancelled, func(wire.Event) { cancel() }); !errors.Is(err, errNotWritten) {
+		t.Errorf("client gone: %v", err)
+	}
+	if _, err := try(ctx, func(e wire.Event) {
+		l.acknowledge([]wire.Written{{Seq: e.Seq + 1000, ID: "01020304"}}) // another's
+		l.close()
+	}); !errors.Is(err, errNotWritten) {
+		t.Errorf("daemon gone: %v", err)
+	}
+	if len(l.waiting) != 0 || len(l.slots) != 0 {
+		t.Errorf("%d records and %d slots are left", len(l.waiting), len(l.slots))
+	}
+}
+
+func TestManyRecordsAreMatchedToTheirOwnAck(t *testing.T) {
+	d, e, err := wire.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon, _ := wire.NewConn(d)
+	conn, _ := wire.NewConn(e)
+	defer conn.Close()
+	l := newLedger(conn)
+	const n = 200
+	ids := make(map[string]string) // path by id
+	go func() {
+		var batch []wire.Written
+		for i := range n {
+			f, err := daemon.Receive()
+			if err != nil {
+				return
+			}
+			m, _ := wire.DecodeUp(f)
+			ev := m.(wire.Event)
+			id := strings.Repeat("0", 8-len(ev.Path)) + ev.Path
+			batch = append(batch, wire.Written{Seq: ev.Seq, ID: id})
+			if len(batch) == 7 || i == n-1 { // out of order, several at once
+				l.acknowledge(batch)
+				batch = nil
+			}
+		}
+	}()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for i := range n {
+		wg.Go(func() {
+			path := string([]byte{'0' + byte(i/100), '0' + byte(i/10%10), '0' + byte(i%10)})
+			id, err := l.record(context.Background(), request(path))
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil || !strings.HasSuffix(id, path) {
+				t.Errorf("record of %s has id %q, %v", path, id, err)
+			}
+			ids[id] = path
+		})
+	}
+	wg.Wait()
+	if len(ids) != n {
+		t.Errorf("%d ids", len(ids))
+	}
+}
+
+// TestRefusedNamesAreToldOnce: a jail that asks for a name again and again fills
+// neither the socket nor the journal.
+func TestRefusedNamesAreToldOnce(t *testing.T) {
+	d, e, err := wire.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon, _ := wire.NewConn(d)
+	defer daemon.Close()
+	r := &rig{t: t, conn: daemon}
+	conn, _ := wire.NewConn(e)
+	defer conn.Close()
+	a := &auditor{ledger: newLedger(conn), jail: testJail}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	tell := a.watchNames(ctx)
+	tell("evil.test", audit.CodeNameDenied)
+	tell("evil.test", audit.CodeNameDenied)
+	tell("other.test", audit.CodeNameDenied)
+	for _, want := range []string{"evil.test", "other.test"} {
+		ev := r.receive().(wire.Event)
+		if ev.Name != want || ev.Kind != audit.KindDNS || ev.NoAck {
+			t.Errorf("got %+v, want %s", ev, want)
+		}
+		a.ledger.acknowledge([]wire.Written{{Seq: ev.Seq, ID: "01020304"}})
+	}
+}
