@@ -7,7 +7,9 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/omnijail/omnijail/internal/confine"
 	"github.com/omnijail/omnijail/internal/initrun"
+	"github.com/omnijail/omnijail/internal/scout"
 )
 
 // The identity of a process is dropped thread by thread; everything here happens
@@ -17,7 +19,9 @@ func init() { runtime.LockOSThread() }
 const exitUsage = 125
 
 var verbs = map[string]func(args []string) int{
-	"run": initrun.Main,
+	"open":    scout.Main,
+	"confine": confine.Main,
+	"run":     initrun.Main,
 }
 
 func main() {

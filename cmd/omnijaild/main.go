@@ -18,7 +18,6 @@ import (
 
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/config"
-	"github.com/omnijail/omnijail/internal/egressd"
 )
 
 const (
@@ -34,11 +33,11 @@ func main() {
 	var err error
 	switch verb {
 	case "egress":
-		os.Exit(egressd.Main())
+		os.Exit(egress())
 	case "check-config":
 		err = checkConfig(os.Args[2:])
 	case "cleanup":
-		err = cleanup(os.Args[2:])
+		err = sweep(os.Args[2:])
 	case "version":
 		fmt.Println("omnijaild", api.BuildVersion)
 	default:

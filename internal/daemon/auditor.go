@@ -66,18 +66,18 @@ func (a *auditor) write(b []pending) {
 	}
 	acks := map[*egressProc][]wire.Written{}
 	for i, p := range b {
-		rec := p.rec
-		if err == nil {
-			rec = done[i]
+		rec, failed := p.rec, err
+		if i < len(done) && done[i].Seq != 0 { // an error may be of others in the batch
+			rec, failed = done[i], nil
 		}
 		if p.written != nil {
-			p.written(rec, err)
+			p.written(rec, failed)
 		}
 		if p.proc == nil {
 			continue
 		}
 		w := wire.Written{Seq: p.seq}
-		if err == nil {
+		if failed == nil {
 			w.ID = rec.ID
 		}
 		acks[p.proc] = append(acks[p.proc], w)

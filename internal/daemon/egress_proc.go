@@ -37,6 +37,7 @@ type egressProc struct {
 	answers map[uint32]chan wire.Answer
 	jails   map[string]*liveJail
 	idle    *time.Timer
+	retired bool // no new jail: it ends with its last one
 }
 
 // answerTimeout bounds a hang of the egress process, not its work.
@@ -82,9 +83,14 @@ func (p *egressProc) detach(id jail.ID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.jails, id.String())
-	if len(p.jails) == 0 {
-		p.idle = time.AfterFunc(egressIdle, func() { p.end(nil) })
+	if len(p.jails) > 0 {
+		return
 	}
+	wait := egressIdle
+	if p.retired {
+		wait = 0
+	}
+	p.idle = time.AfterFunc(wait, func() { p.end(nil) })
 }
 
 // egressIdle is how long a process without a jail is kept: its spare keys and

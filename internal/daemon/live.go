@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/peercred"
 )
 
 // liveJail is one jail of the table. Its owner is the uid that asked for it:
@@ -18,12 +20,15 @@ import (
 type liveJail struct {
 	id      jail.ID
 	owner   uint32
+	caller  peercred.Caller
 	spec    *jail.Spec
 	backend string
 	started time.Time
 	proc    *egressProc
 	events  *events
+	ctx     context.Context // ends with the jail
 	secrets []*secret
+	sources *sources
 	end     func(reason string) // ends the command; first call counts
 
 	mu    sync.Mutex
@@ -33,11 +38,10 @@ type liveJail struct {
 
 // secret is what the daemon knows of one credential: everything but the value.
 type secret struct {
-	mu        sync.Mutex
-	gen       uint64
-	asked     time.Time
-	outcome   chan wire.Outcome // the answer to the generation under way
-	resolving bool
+	mu      sync.Mutex
+	gen     uint64
+	asked   time.Time
+	outcome chan wire.Outcome // of the generation under way; nil when none is
 }
 
 // cut says that the jail has no network any more. A one-shot's command ends: it
@@ -58,7 +62,7 @@ func (j *liveJail) saw(r audit.Record) {
 		return
 	}
 	kind := "request"
-	if r.Code == string(audit.CodePlaceholder) || r.Code == string(audit.CodeForeign) || r.Kind == audit.KindCredential {
+	if r.Code == string(audit.CodePlaceholder) || r.Code == string(audit.CodeForeign) {
 		kind = "credential"
 	}
 	d := &api.Denied{ID: r.ID, Kind: kind, What: what(r) + ": " + r.Reason, Fix: r.Fix}
@@ -66,6 +70,11 @@ func (j *liveJail) saw(r audit.Record) {
 		d.Rule = r.Rule + " (" + r.Origin + ")"
 	}
 	j.events.send(api.Event{Denied: d})
+}
+
+// credentialDenied is the event of a source that gave no value.
+func credentialDenied(r audit.Record) api.Event {
+	return api.Event{Denied: &api.Denied{ID: r.ID, Kind: "credential", What: r.Reason}}
 }
 
 // outcome takes what became of a credential's value. A number that the jail does

@@ -76,16 +76,14 @@ func (s *Server) plan(req *api.ExecRequest, c *caller) (*daemon.Plan, *api.Error
 	if refused != nil {
 		return nil, refused
 	}
-	if len(req.Add.Presets) > 0 {
-		for _, p := range req.Add.Presets {
-			if !c.access.MayUse(p, false) {
-				return nil, api.Refuse(http.StatusForbidden, "policy_access", "your access does not include preset %q", p)
-			}
+	for _, p := range req.Add.Presets {
+		if !c.access.MayUse(p, false) {
+			return nil, api.Refuse(http.StatusForbidden, "policy_access", "your access does not include preset %q", p)
 		}
 	}
 	spec, err := policy.Compile(doc, policy.Request{
 		Argv: texts(argv), Cwd: cwd, User: user, CallerUID: c.UID(), CallerGroups: s.groups(c),
-		Add: policy.Add(req.Add), Env: req.Env, Timeout: timeout, TTY: req.TTY != nil,
+		Own: c.access.MayUse("", true), Add: policy.Add(req.Add), Env: req.Env, Timeout: timeout, TTY: req.TTY != nil,
 		Backend: req.Backend, SecretFDs: req.SecretFDs,
 	}, s.cfg.Manager.Facts())
 	if err != nil {

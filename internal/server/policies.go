@@ -56,6 +56,8 @@ func policyRefusal(err error) *api.Error {
 	switch {
 	case list.Has("policy_closed"):
 		out.Status, out.Code = http.StatusForbidden, "policy_closed"
+	case list.Has("policy_access"):
+		out.Status, out.Code = http.StatusForbidden, "policy_access"
 	case list.Has("no_such_policy"):
 		out.Status, out.Code = http.StatusNotFound, "no_such_policy"
 	}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/internal/config"
+	"github.com/omnijail/omnijail/internal/daemon"
+	"github.com/omnijail/omnijail/internal/node"
+	"github.com/omnijail/omnijail/internal/policy"
+	"github.com/omnijail/omnijail/netns"
+)
+
+// probeTimeout bounds the probes of a node that hangs.
+const probeTimeout = 30 * time.Second
+
+// facts is what this node can do, probed once at start.
+type facts struct {
+	known node.Facts
+	base  policy.Facts
+}
+
+func (f *facts) policy() policy.Facts { return f.base }
+
+// probe asks the node, one real jail included. A node that cannot run jails is
+// no error here: doctor explains it, and each exec is refused with the reason.
+func (f *facts) probe(set *config.Config, c daemon.Config) error {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	defer cancel()
+	f.base = policy.Facts{
+		System: systemDirs(), SocketGID: c.Socket.GID, MaxTimeout: time.Duration(set.Limits.Timeout),
+		Reserved: []string{set.RunDir, set.StateDir, "/etc/omnijail", "/usr/libexec/omnijail"},
+	}
+	f.known = node.Probe(ctx, node.Probes{
+		Bwrap: set.Bwrap,
+		Network: func() error {
+			n, err := netns.New()
+			if err != nil {
+				return err
+			}
+			return n.Close()
+		},
+		Drop: func() error { return daemon.Drop(ctx, c, c.Backends[node.Bubblewrap]) },
+	})
+	f.base.Guarantees = f.known.Guarantees()
+	f.base.Backends = f.known.Backends()
+	if set.Backend != "" {
+		f.base.Backends = []string{set.Backend}
+	}
+	if ctx.Err() != nil {
+		return errors.New("the probes of this node did not end")
+	}
+	return nil
+}
+
+// systemDirs are the trees that a jail has from the node, or the links that the
+// node has in their place.
+func systemDirs() (dirs []policy.SystemDir) {
+	// Runtimes read the number of processors from the last one.
+	for _, p := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/sys/devices/system/cpu"} {
+		fi, err := os.Lstat(p)
+		if err != nil {
+			continue
+		}
+		d := policy.SystemDir{Path: p}
+		if fi.Mode()&os.ModeSymlink != 0 {
+			if d.Link, err = os.Readlink(p); err != nil {
+				continue
+			}
+		}
+		dirs = append(dirs, d)
+	}
+	return dirs
+}
+
+// doctor is the report in the API's words.
+func (f *facts) doctor() api.Doctor {
+	r := f.known.Report(nil)
+	d := api.Doctor{Exit: r.Exit, Text: r.Text()}
+	for _, b := range r.Backends {
+		out := api.BackendReport{Name: b.Name}
+		for _, g := range b.Guarantees {
+			if g.Given {
+				out.Guarantees = append(out.Guarantees, string(g.Name))
+			} else {
+				out.Missing = append(out.Missing, string(g.Name))
+			}
+		}
+		d.Backends = append(d.Backends, out)
+	}
+	for _, fact := range r.Facts {
+		d.Facts = append(d.Facts, api.Fact{Name: string(fact.Name), State: fact.Answer.String(), Detail: fact.Detail, Fix: fact.Fix})
+	}
+	return d
+}

@@ -1,0 +1,163 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/caller"
+	"github.com/omnijail/omnijail/internal/cgroup"
+	"github.com/omnijail/omnijail/internal/child"
+	"github.com/omnijail/omnijail/internal/cleanup"
+	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/spawn"
+)
+
+// execution is one command in a one-shot jail, from its request to its end. Its
+// steps are in the files exec_open.go (what it may see), exec_start.go (how it
+// comes to run) and exec_wait.go (how it ends).
+type execution struct {
+	m      *Manager
+	plan   *Plan
+	conn   *net.UnixConn
+	began  time.Time
+	j      *liveJail
+	group  *cgroup.Group
+	undo   cleanup.Stack
+	opened *caller.Opened
+	hidden []string
+	master *os.File // of the jail's terminal, until the client has it
+	slave  *os.File
+
+	process *spawn.Process
+	status  *os.File // the backend's report of the exit
+	command *os.File // pidfd of the command
+}
+
+// errEnded is why an exec's context ends: somebody ended it.
+type errEnded struct{ reason string }
+
+func (e errEnded) Error() string { return e.reason }
+
+// Run runs a Plan to its end on the client's connection, which has just been
+// upgraded. It returns when nothing of the jail is left.
+func (m *Manager) Run(t *Ticket, conn *net.UnixConn) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	x := &execution{m: m, plan: t.plan, conn: conn, began: time.Now()}
+	spec := t.plan.Spec
+	x.j = &liveJail{
+		id: jail.NewID(), owner: t.plan.Caller.UID(), caller: t.plan.Caller, spec: spec, started: x.began,
+		events: newEvents(conn), ctx: ctx, secrets: make([]*secret, len(spec.Bindings)),
+		end: func(reason string) { cancel(errEnded{reason}) },
+	}
+	for i := range x.j.secrets {
+		x.j.secrets[i] = &secret{}
+	}
+	exit := x.run(ctx, cancel)
+	if err := x.undo.Run(); err != nil {
+		m.cfg.Log.Error("jail: not all was undone", "jail", x.j.id, "err", err)
+	}
+	x.j.events.finish(exit)
+}
+
+func (x *execution) run(ctx context.Context, cancel context.CancelCauseFunc) api.Exit {
+	x.register()
+	env, err := x.open(ctx)
+	if err == nil {
+		err = x.start(ctx, env)
+	}
+	if err != nil {
+		return x.failure(ctx, err)
+	}
+	go x.control(cancel)
+	exit := x.wait(ctx)
+	x.record(exit)
+	return exit
+}
+
+// register puts the jail into the table.
+func (x *execution) register() {
+	m := x.m
+	m.mu.Lock()
+	m.jails[x.j.id] = x.j
+	m.mu.Unlock()
+	m.metrics.jails.Inc()
+	x.undo.Add(func() error {
+		m.mu.Lock()
+		delete(m.jails, x.j.id)
+		m.mu.Unlock()
+		m.metrics.jails.Dec()
+		return nil
+	})
+}
+
+// failure is the exit of a command that never ran.
+func (x *execution) failure(ctx context.Context, err error) api.Exit {
+	x.m.metrics.execs.WithLabelValues("failed").Inc()
+	var refused *jail.OpenError
+	var notStarted *child.StartError
+	var unsupported *jail.UnsupportedError
+	var ended errEnded
+	exit := api.Exit{Code: 125, Reason: audit.Escape(err.Error())}
+	switch {
+	case errors.As(context.Cause(ctx), &ended):
+		exit.Reason = ended.reason
+	case errors.As(err, &refused):
+		exit = api.Exit{Code: refused.Exit, Reason: printable(refused.Reason), Fix: printable(refused.Fix)}
+	case errors.As(err, &notStarted):
+		exit.Code = notStarted.Exit()
+		exit.Reason = startReason(notStarted)
+	case errors.As(err, &unsupported):
+		exit.Fix = unsupported.Fix
+	default:
+		x.m.cfg.Log.Error("jail: not started", "jail", x.j.id, "uid", x.j.owner, "err", err)
+	}
+	x.record(exit)
+	return exit
+}
+
+// startReason says why init could not execute the command.
+func startReason(e *child.StartError) string {
+	text := audit.Escape(e.Text)
+	if e.Stage == child.StepExec {
+		switch {
+		case e.Exit() == 127 && e.Errno == syscall.ENOENT:
+			return fmt.Sprintf("%s: not found in the jail (or its interpreter is not)", text)
+		case errors.Is(e.Errno, syscall.ENOEXEC):
+			return fmt.Sprintf("%s: not a program for this machine, nor a script with #!", text)
+		}
+		return fmt.Sprintf("%s: %v", text, e.Errno)
+	}
+	return fmt.Sprintf("%v: %s: %v", e.Stage, text, e.Errno)
+}
+
+// record writes how the exec ended.
+func (x *execution) record(exit api.Exit) {
+	code := exit.Code
+	rec := audit.Record{
+		Kind: audit.KindExec, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec.Policy.Name,
+		Argv0: audit.Escape(string(x.plan.Argv[0])), Exit: &code, Reason: audit.Escape(exit.Reason),
+		Millis: uint32(time.Since(x.began).Milliseconds()),
+	}
+	if _, err := x.m.auditor.own(rec); err != nil {
+		x.m.cfg.Log.Error("audit: end of exec not recorded", "err", err)
+	}
+}
+
+// printable escapes a text that people read in lines, line by line.
+func printable(s string) string {
+	lines := slices.Collect(strings.SplitSeq(s, "\n"))
+	for i, l := range lines {
+		lines[i] = audit.Escape(l)
+	}
+	return strings.Join(lines, "\n")
+}

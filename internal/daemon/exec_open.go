@@ -1,0 +1,194 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/omnijail/omnijail/internal/caller"
+	"github.com/omnijail/omnijail/internal/cgroup"
+	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/policy"
+	"github.com/omnijail/omnijail/netns"
+)
+
+// environment is what open has made of the policy.
+type environment struct {
+	net          *netns.Net
+	answer       wire.Answer
+	placeholders map[string]string // by variable
+	dropped      []int             // bindings without a value, optional ones
+}
+
+// open makes the jail's surroundings: the exec's cgroup, a network whose sockets
+// the egress process holds, and everything of the caller's files opened by a
+// scout. The two halves do not depend on each other and run side by side.
+func (x *execution) open(ctx context.Context) (*environment, error) {
+	group, err := x.m.cfg.Cgroups.New("jail-" + x.j.id.String())
+	if err != nil {
+		return nil, err
+	}
+	x.group = group
+	x.undo.Add(func() error { return x.m.removeGroup(group) })
+
+	env := &environment{}
+	var connected, opened error
+	var both sync.WaitGroup
+	both.Go(func() { connected = x.connect(ctx, env) })
+	both.Go(func() { opened = x.scout(ctx) })
+	both.Wait()
+	if err := errors.Join(opened, connected); err != nil {
+		return nil, err
+	}
+	env.placeholders, err = env.answer.Placeholders(x.j.spec.Bindings)
+	if err != nil {
+		x.j.proc.end(err)
+		return nil, errEgressGone
+	}
+	return env, x.credentials(ctx, env)
+}
+
+// connect takes a network from the pool and hands its sockets over.
+func (x *execution) connect(ctx context.Context, env *environment) error {
+	m, spec := x.m, x.j.spec
+	n, err := m.cfg.Networks.Take()
+	if err != nil {
+		return fmt.Errorf("network: %w", err)
+	}
+	env.net = n
+	x.undo.Add(n.Close)
+	proc, err := m.egressFor(ctx, egressKey{Caller: x.j.owner, RunAs: x.plan.User.UID, Policy: spec.Policy.OwnerUID})
+	if err != nil {
+		return err
+	}
+	set := m.cfg.Settings()
+	file, err := wire.Seal("egress-spec", wire.Spec{
+		Rules: spec.Rules, Bindings: spec.Bindings, Keys: sourceKeys(spec),
+		Hosts:        set.Upstream.For(x.plan.User.UID, x.plan.User.Name, spec.Policy.Name),
+		AllowPrivate: slices.Contains(spec.Weaken, jail.WeakPrivateDestinations),
+		BodyDeny:     spec.BodyCheck, Freeze: spec.OnMisuse == "freeze",
+	})
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	x.j.proc = proc
+	s := n.Sockets()
+	env.answer, err = proc.attach(ctx, x.j, file, [4]*os.File{s.TCP4, s.TCP6, s.UDP4, s.UDP6})
+	x.undo.Add(func() error { proc.detach(x.j.id); return nil })
+	n.Forget()
+	return err
+}
+
+// sourceKeys names the value of each binding in the egress process's cache: the
+// same policy and the same sources mean the same value. Values that the client
+// sent are not kept, they may differ the next time.
+func sourceKeys(spec *jail.Spec) []string {
+	keys := make([]string, len(spec.Bindings))
+	for i, b := range spec.Bindings {
+		if commands := commandsOf(b.Sources); len(commands) > 0 {
+			keys[i] = spec.Policy.Digest + "\x00" + b.Name + "\x00" + strings.Join(commands, "\x00")
+		}
+	}
+	return keys
+}
+
+// scout has the caller's paths, descriptors and executable opened by a child
+// that is the caller.
+func (x *execution) scout(ctx context.Context) error {
+	m, p := x.m, x.plan
+	group, err := m.scoutGroup("scout-" + x.j.id.String())
+	if err != nil {
+		return err
+	}
+	x.undo.Add(func() error { return m.removeGroup(group) })
+	conn, err := x.conn.File()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	x.opened, err = caller.Open(ctx, caller.Options{
+		Child:     caller.Child{Init: m.cfg.Init, Caller: p.Caller, Group: group},
+		Conn:      conn,
+		Listeners: []string{m.cfg.Settings().Socket},
+		Request: jail.OpenRequest{
+			User: p.User, View: p.Spec.View, Argv0: p.Argv[0], Path: pathOf(p), SystemDirs: systemDirs(p.Spec),
+			Stdio: true, SecretFDs: p.SecretFDs, TTY: p.TTY != nil, GitConfig: true,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	x.undo.Add(x.opened.Close)
+	x.hidden = x.opened.Reply.Hidden
+	x.j.mu.Lock()
+	x.j.notes = x.opened.Reply.Notes
+	x.j.mu.Unlock()
+	return nil
+}
+
+// pathOf is the PATH that the command will have.
+func pathOf(p *Plan) string {
+	for _, kv := range policy.BuildEnv(p.Spec.Env, p.Context, nil) {
+		if v, ok := strings.CutPrefix(string(kv), "PATH="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+func systemDirs(spec *jail.Spec) (dirs []string) {
+	for _, mnt := range spec.OCI.Mounts {
+		if mnt.Type == "bind" || mnt.Type == "symlink" {
+			dirs = append(dirs, mnt.Destination)
+		}
+	}
+	return dirs
+}
+
+// credentials starts the sources and waits for those that the start depends on.
+func (x *execution) credentials(ctx context.Context, env *environment) error {
+	s := &sources{m: x.m, j: x.j, plan: x.plan, sealed: map[string]*os.File{}}
+	for i, name := range x.plan.SecretFDs {
+		s.sealed[name] = x.opened.Secrets[i]
+	}
+	for i, g := range x.opened.Reply.Grants {
+		if g.Write {
+			s.writable = append(s.writable, x.opened.Grants[i])
+		}
+	}
+	x.j.sources = s
+	dropped, err := s.start(ctx, env.answer.Cached)
+	if err != nil {
+		return err
+	}
+	env.dropped = dropped
+	for _, i := range dropped {
+		b := x.j.spec.Bindings[i]
+		for _, v := range b.Env {
+			delete(env.placeholders, v.Name)
+		}
+		if text, hint := noLogin(b, x.j.spec.Policy.Name); text != "" {
+			x.j.events.note(text, hint)
+		}
+	}
+	return nil
+}
+
+// scoutGroup makes the cgroup of one scout.
+func (m *Manager) scoutGroup(name string) (*cgroup.Group, error) {
+	g, err := m.cfg.Cgroups.New(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.SetLimits(cgroup.Limits{Memory: scoutMemory, Pids: scoutPids}); err != nil && !noController(err) {
+		m.removeGroup(g)
+		return nil, err
+	}
+	return g, nil
+}

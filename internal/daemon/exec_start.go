@@ -1,0 +1,341 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/child"
+	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/policy"
+	"github.com/omnijail/omnijail/internal/pty"
+	"github.com/omnijail/omnijail/internal/seccomp"
+	"github.com/omnijail/omnijail/internal/spawn"
+	"github.com/omnijail/omnijail/internal/stage"
+	"github.com/omnijail/omnijail/internal/trust"
+)
+
+// startTimeout bounds a hang between the fork and the command's first
+// instruction.
+const startTimeout = 10 * time.Second
+
+// start stages the files, starts the backend and lets init go.
+func (x *execution) start(ctx context.Context, env *environment) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	staged, err := x.stage(ctx, env)
+	if err != nil {
+		return err
+	}
+	backend := x.m.cfg.Backends[x.j.spec.Backends[0]]
+	if backend == nil {
+		return &jail.UnsupportedError{Backend: x.j.spec.Backends[0], Feature: "this jail", Need: "a backend of this build"}
+	}
+	x.j.backend = backend.Name()
+	channel, theirs, err := spawn.NewChannel()
+	if err != nil {
+		return err
+	}
+	defer channel.Close()
+	launch, stdio, err := x.launch(env)
+	if err != nil {
+		theirs.Close()
+		return err
+	}
+	cmd, err := backend.Command(x.j.spec, jail.Staged{
+		Mounts: staged.plan.Mounts, Stdio: stdio, Init: x.m.cfg.Init, Launch: launch, Chan: theirs, TTY: x.plan.TTY != nil,
+	})
+	if err != nil {
+		theirs.Close()
+		launch.Close()
+		return err
+	}
+	x.status = cmd.Status
+	x.undo.Add(cmd.Status.Close)
+	x.process, err = x.m.cfg.Spawner.Start(cmd, spawn.Options{
+		Netns: env.net.FD(), Cgroup: x.group.Dir(),
+		Stage: func() error { return staged.plan.Apply(x.m.cfg.StageDir, staged.files, x.opened.Reply.Grants) },
+	})
+	if err != nil {
+		return err
+	}
+	x.undo.Add(x.process.Close)
+	return x.letGo(ctx, channel)
+}
+
+// letGo waits for init, records the start, and lets the command run.
+func (x *execution) letGo(ctx context.Context, channel *spawn.Channel) (err error) {
+	defer func() {
+		if err != nil {
+			x.group.Kill()
+			x.reap()
+		}
+		if errors.Is(err, spawn.ErrInitGone) {
+			x.m.cfg.Log.Error("backend failed", "jail", x.j.id, "complaint", audit.Escape(x.process.Complaint()))
+		}
+	}()
+	if x.command, err = channel.Ready(ctx); err != nil {
+		return err
+	}
+	x.undo.Add(x.command.Close)
+	if _, err = x.m.auditor.own(audit.Record{
+		Kind: audit.KindJail, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec.Policy.Name,
+		Decision: audit.Allow, Argv0: audit.Escape(string(x.plan.Argv[0])), Origin: x.j.spec.Policy.Origin,
+	}); err != nil {
+		return fmt.Errorf("the start could not be recorded, so the command was not run: %w", err)
+	}
+	if err = channel.Go(); err != nil {
+		return err
+	}
+	if err = channel.Result(ctx); err != nil {
+		return err
+	}
+	x.m.metrics.starts.Observe(time.Since(x.began).Seconds())
+	x.announce()
+	return nil
+}
+
+// announce tells the client what runs, and hands it the terminal.
+func (x *execution) announce() {
+	spec := x.j.spec
+	started := &api.Started{
+		Jail: x.j.id.String(), Backend: x.j.backend, Policy: spec.Policy.Name, Bindings: describeBindings(spec.Bindings),
+	}
+	if spec.Policy.Origin != "" {
+		started.Policy += " (" + spec.Policy.Origin + ")"
+	}
+	for _, g := range spec.Needs {
+		started.Guarantees = append(started.Guarantees, string(g))
+	}
+	x.j.events.send(api.Event{Started: started})
+	if x.master == nil {
+		return
+	}
+	x.j.events.flush()
+	x.j.events.sendFile(x.conn, api.Event{PTY: x.plan.TTY}, x.master)
+}
+
+// staging is the plan of the file system and what its steps refer to.
+type staging struct {
+	plan  stage.Plan
+	files stage.Descriptors
+}
+
+// stage clones the grants, has the scout find the names below them, and plans.
+func (x *execution) stage(ctx context.Context, env *environment) (*staging, error) {
+	st := &staging{}
+	for i, g := range x.opened.Reply.Grants {
+		tree, err := stage.CloneTree(x.opened.Grants[i], g.Write)
+		if err != nil {
+			return nil, fmt.Errorf("grant %s: %w", audit.Escape(g.Path), err)
+		}
+		x.undo.Add(tree.Close)
+		st.files.Trees = append(st.files.Trees, tree)
+	}
+	names, err := x.opened.Resolve(ctx, st.files.Trees)
+	if err != nil {
+		return nil, err
+	}
+	st.files.Names = names
+	x.undo.Add(func() error { closeNames(names); return nil })
+	if err := x.terminal(st); err != nil {
+		return nil, err
+	}
+	layout, err := x.layout(env)
+	if err != nil {
+		return nil, err
+	}
+	st.plan, err = stage.NewPlan(layout)
+	if err != nil {
+		return nil, &jail.OpenError{Code: "grant", Exit: 125, Reason: err.Error()}
+	}
+	return st, nil
+}
+
+// terminal makes the jail's own devpts and, when asked for, its terminal.
+func (x *execution) terminal(st *staging) error {
+	pts, err := pty.NewDevpts()
+	if err != nil {
+		return err
+	}
+	x.undo.Add(pts.Close)
+	st.files.Pts = pts.Mount()
+	if x.plan.TTY == nil {
+		return nil
+	}
+	x.master, x.slave, err = pts.Terminal(x.plan.User.UID)
+	if err != nil {
+		return err
+	}
+	x.undo.Add(x.master.Close)
+	x.undo.Add(x.slave.Close)
+	return pty.Resize(x.master, x.plan.TTY.Rows, x.plan.TTY.Cols)
+}
+
+// layout is the file system of this jail: the node's system directories, the
+// composed /etc, and the grants.
+func (x *execution) layout(env *environment) (stage.Layout, error) {
+	spec, user := x.j.spec, x.plan.User
+	home := policy.ScratchHome(user)
+	inside := user
+	inside.Groups = spec.OCI.Process.User.AdditionalGids
+	tree, err := x.m.trustNode().Compose(trust.Input{
+		CADER: env.answer.CADER, User: inside, Home: home, Shell: "/bin/sh", Git: x.opened.Reply.Git,
+		GitHosts: gitHosts(spec.Bindings, env.dropped), Rules: ruleTexts(spec), Timeout: spec.Timeout,
+	})
+	if err != nil {
+		return stage.Layout{}, err
+	}
+	l := stage.Layout{User: inside, Home: home, Grants: x.opened.Reply.Grants}
+	for _, f := range tree.Files {
+		l.Files = append(l.Files, stage.File(f))
+	}
+	for _, f := range tree.Links {
+		l.Links = append(l.Links, stage.Link(f))
+	}
+	for _, f := range tree.Binds {
+		l.Binds = append(l.Binds, stage.Bind(f))
+	}
+	l.System = systemMounts(spec)
+	for _, p := range spec.OCI.Linux.MaskedPaths {
+		if fi, err := os.Lstat(p); err == nil {
+			l.Masks = append(l.Masks, stage.ProcMask{Path: p, Dir: fi.IsDir()})
+		}
+	}
+	return l, nil
+}
+
+// systemMounts are the node's own directories, or its links in their place.
+func systemMounts(spec *jail.Spec) (out []stage.System) {
+	for _, mnt := range spec.OCI.Mounts {
+		switch mnt.Type {
+		case "bind":
+			out = append(out, stage.System{Path: mnt.Destination, Source: mnt.Source})
+		case "symlink":
+			out = append(out, stage.System{Path: mnt.Destination, Link: mnt.Source})
+		}
+	}
+	return out
+}
+
+// trustNode is the node's part of /etc, read again when it has changed.
+func (m *Manager) trustNode() *trust.Node {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.node.Stale() {
+		if n, err := trust.Snapshot(); err == nil {
+			m.node = n
+		}
+	}
+	return m.node
+}
+
+func ruleTexts(spec *jail.Spec) (out []string) {
+	for _, r := range spec.Rules {
+		out = append(out, r.String())
+	}
+	return out
+}
+
+// gitHosts are the hosts whose git@ and ssh:// remotes are rewritten to https.
+func gitHosts(bs []creds.Binding, dropped []int) (hosts []string) {
+	for i, b := range bs {
+		if slices.Contains(dropped, i) || b.Type != creds.Git && b.Type != creds.GH {
+			continue
+		}
+		for _, t := range b.Targets {
+			if t.Scheme == creds.SchemeBasic && !slices.Contains(hosts, t.Authority.Host()) {
+				hosts = append(hosts, t.Authority.Host())
+			}
+		}
+	}
+	return hosts
+}
+
+// launch is the record for init and the descriptors it names.
+func (x *execution) launch(env *environment) (*os.File, []*os.File, error) {
+	p, oci := x.plan, x.j.spec.OCI.Process
+	own := trust.Environment()
+	for k, v := range env.placeholders {
+		own[k] = v
+	}
+	own["OMNIJAIL"], own["OMNIJAIL_ID"] = "1", x.j.id.String()
+	l := &child.Launch{
+		Exec: x.opened.Reply.Exec, Argv: p.Argv, Env: policy.BuildEnv(x.j.spec.Env, p.Context, own), Cwd: x.opened.Reply.Cwd,
+		UID: oci.User.UID, GID: oci.User.GID, Groups: oci.User.AdditionalGids, TTY: p.TTY != nil, Filter: filterName(x.j.spec),
+	}
+	var stdio []*os.File
+	for i, kind := range x.opened.Reply.Stdio {
+		f := x.opened.Stdio[i]
+		if kind == jail.StdioTTY {
+			if x.slave == nil {
+				return nil, nil, &jail.OpenError{Code: "stdio", Exit: 125, Reason: fmt.Sprintf("descriptor %d is a terminal, which a jail never gets: pipe it instead", i)}
+			}
+			f = x.slave
+		}
+		dup, err := duplicate(f)
+		if err != nil {
+			return nil, nil, err
+		}
+		x.undo.Add(closeOnce(dup))
+		l.Stdio[i] = jail.FirstDonated + len(stdio)
+		stdio = append(stdio, dup)
+	}
+	b, err := child.EncodeLaunch(l)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := sealed("launch", b)
+	if err != nil {
+		return nil, nil, err
+	}
+	x.undo.Add(closeOnce(file))
+	return file, stdio, nil
+}
+
+// duplicate gives the command a descriptor of its own to close: the scout's
+// answer keeps the original.
+func duplicate(f *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, jail.FirstDonated)
+	if err != nil {
+		return nil, fmt.Errorf("duplicate descriptor: %w", err)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}
+
+// filterName is the system call filter of a jail: the strictest, or the one of
+// its weakening.
+func filterName(spec *jail.Spec) string {
+	for _, w := range spec.Weaken {
+		if _, err := seccomp.Name(string(w)); err == nil {
+			return string(w)
+		}
+	}
+	return "default"
+}
+
+func closeNames(names [][]*os.File) {
+	for _, list := range names {
+		for _, f := range list {
+			if f != nil {
+				f.Close()
+			}
+		}
+	}
+}
+
+// closeOnce closes a file that the start may have closed by then.
+func closeOnce(f *os.File) func() error {
+	return func() error {
+		f.Close()
+		return nil
+	}
+}

@@ -1,0 +1,148 @@
+package daemon
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/spawn"
+)
+
+const (
+	exitTimeout = 124
+	exitFailed  = 125
+	// maxControl bounds a line of the client's in bytes.
+	maxControl = 4096
+	// killGrace is what a command has between SIGTERM at its timeout and SIGKILL.
+	killGrace = 2 * time.Second
+)
+
+// wait waits for the command and returns its exit. Whatever happened, nothing of
+// the jail's processes is left when it returns.
+func (x *execution) wait(ctx context.Context) api.Exit {
+	type report struct {
+		code int
+		err  error
+	}
+	done := make(chan report, 1)
+	go func() {
+		code, err := spawn.ReadExit(x.status)
+		done <- report{code, err}
+	}()
+	var expired <-chan time.Time
+	if t := x.j.spec.Timeout; t > 0 {
+		timer := time.NewTimer(t)
+		defer timer.Stop()
+		expired = timer.C
+	}
+	var exit api.Exit
+	select {
+	case r := <-done:
+		exit = x.exited(r.code, r.err)
+	case <-expired:
+		exit = x.timedOut(func() { <-done })
+	case <-ctx.Done():
+		exit = api.Exit{Code: exitFailed, Reason: endReason(ctx)}
+		x.m.metrics.execs.WithLabelValues("killed").Inc()
+	}
+	x.group.Kill()
+	x.reap()
+	return exit
+}
+
+func (x *execution) exited(code int, err error) api.Exit {
+	if err != nil {
+		x.m.metrics.execs.WithLabelValues("killed").Inc()
+		x.m.cfg.Log.Warn("jail ended without an exit", "jail", x.j.id, "err", err, "complaint", audit.Escape(x.process.Complaint()))
+		return api.Exit{Code: exitFailed, Reason: err.Error()}
+	}
+	x.m.metrics.execs.WithLabelValues("exited").Inc()
+	if code != 0 && len(x.hidden) > 0 {
+		text, hint := hiddenEntries(x.hidden)
+		x.j.events.note(text, hint)
+	}
+	exit := api.Exit{Code: code}
+	if code > 128 && code <= 128+64 {
+		exit.Signal = code - 128 // by the shells' convention; the backend reports no more
+	}
+	return exit
+}
+
+// timedOut ends a command that ran too long: SIGTERM, a moment, then the end of
+// everything.
+func (x *execution) timedOut(exited func()) api.Exit {
+	x.m.metrics.execs.WithLabelValues("timeout").Inc()
+	spawn.Signal(x.command, unix.SIGTERM)
+	gone := make(chan struct{})
+	go func() {
+		exited()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+	case <-time.After(killGrace):
+	}
+	limit := x.j.spec.Timeout.String()
+	return api.Exit{
+		Code: exitTimeout, Signal: int(unix.SIGTERM), Limits: "timeout",
+		Reason: fmt.Sprintf("stopped: time limit %s", limit), Fix: "--timeout with a longer time",
+	}
+}
+
+func endReason(ctx context.Context) string {
+	var ended errEnded
+	if errors.As(context.Cause(ctx), &ended) {
+		return ended.reason
+	}
+	return "the exec was ended"
+}
+
+// reap waits for the backend's process, which has ended or is being killed.
+func (x *execution) reap() {
+	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
+	defer cancel()
+	if _, err := x.process.Wait(ctx); err != nil {
+		x.m.cfg.Log.Error("jail: process not reaped", "jail", x.j.id, "err", err)
+	}
+	if err := x.group.WaitEmpty(ctx); err != nil {
+		x.m.cfg.Log.Error("jail: processes left", "jail", x.j.id, "err", err)
+	}
+}
+
+// control reads the client's lines: signals and sizes for the command. The end
+// of the connection ends the exec.
+func (x *execution) control(cancel context.CancelCauseFunc) {
+	defer cancel(errEnded{"the client closed the connection"})
+	lines := bufio.NewScanner(x.conn)
+	lines.Buffer(make([]byte, 0, 512), maxControl)
+	terms := 0
+	for lines.Scan() {
+		var c api.Control
+		if json.Unmarshal(lines.Bytes(), &c) != nil {
+			return
+		}
+		switch {
+		case c.Resize != nil && x.master != nil:
+			x.resize(*c.Resize)
+		case c.Signal > 0 && c.Signal <= 64:
+			if terms += isTerm(c.Signal); terms > 1 {
+				c.Signal = int(unix.SIGKILL)
+			}
+			spawn.Signal(x.command, unix.Signal(c.Signal))
+		}
+	}
+}
+
+func isTerm(signal int) int {
+	if unix.Signal(signal) == unix.SIGTERM {
+		return 1
+	}
+	return 0
+}

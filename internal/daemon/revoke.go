@@ -1,0 +1,47 @@
+package daemon
+
+import (
+	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/peercred"
+)
+
+// Holding is a live jail as a changed configuration judges it.
+type Holding struct {
+	Caller peercred.Caller
+	Spec   *jail.Spec
+}
+
+// Revoke asks still about every live jail and ends those for which it gives a
+// reason, with that reason. Egress processes are ended too, so that the next
+// jail starts under the configuration now in force; jails that go on keep
+// theirs until they end. It returns how many jails were ended.
+func (m *Manager) Revoke(still func(Holding) string) int {
+	m.mu.Lock()
+	ended := map[*liveJail]string{}
+	for _, j := range m.jails {
+		if reason := still(Holding{Caller: j.caller, Spec: j.spec}); reason != "" {
+			ended[j] = reason
+		}
+	}
+	procs := m.procs
+	m.procs = map[egressKey]*egressProc{}
+	m.mu.Unlock()
+	for j, reason := range ended {
+		j.end(reason)
+	}
+	for _, p := range procs {
+		p.retire()
+	}
+	return len(ended)
+}
+
+// retire ends a process that has no jail, now or when its last one is gone.
+func (p *egressProc) retire() {
+	p.mu.Lock()
+	p.retired = true
+	idle := len(p.jails) == 0
+	p.mu.Unlock()
+	if idle {
+		p.end(nil)
+	}
+}

@@ -1,0 +1,283 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/caller"
+	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// refreshInterval is how often a value may be asked for again because an
+// upstream refused it: each time may run a command or ask a person.
+const refreshInterval = time.Minute
+
+// sources resolves the credentials of one jail. It moves descriptors; the bytes
+// go from a scout or a client to the egress process unread.
+type sources struct {
+	m        *Manager
+	j        *liveJail
+	plan     *Plan
+	sealed   map[string]*os.File // values of env sources, sent by the client
+	writable []*os.File          // the trees that the jail may write, O_PATH
+}
+
+// start begins the resolution of every binding that has no value yet and returns
+// once those that the command's start depends on are decided. It returns the
+// bindings that were dropped because no source had a value.
+func (s *sources) start(ctx context.Context, cached []uint16) (dropped []int, err error) {
+	for i := range s.j.spec.Bindings {
+		b := &s.j.spec.Bindings[i]
+		if slices.Contains(cached, uint16(i)) {
+			continue
+		}
+		outcome, err := s.resolve(i)
+		if err != nil {
+			return nil, err
+		}
+		if !b.Optional && !b.AtStart {
+			go s.report(i, outcome)
+			continue
+		}
+		o, err := await(ctx, s.j, outcome)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case o.Result == wire.Got:
+		case b.Optional && o.Result == wire.NoValue:
+			if err := s.send(wire.Secret{Jail: s.j.id.String(), Binding: uint16(i), By: wire.ByDrop}); err != nil {
+				return nil, err
+			}
+			dropped = append(dropped, i)
+		default:
+			s.failed(i, o)
+			return nil, &jail.OpenError{Code: "credential", Exit: 125, Reason: s.sourceText(i, o)}
+		}
+	}
+	return dropped, nil
+}
+
+// resolution is one attempt at a value: what came of the source, and of reading.
+type resolution struct {
+	outcome chan wire.Outcome
+	reply   chan jail.SourceReply // of a scout; nil for a value that the client sent
+}
+
+// resolve starts one generation of one binding's value.
+func (s *sources) resolve(i int) (*resolution, error) {
+	b := s.j.spec.Bindings[i]
+	sec := s.j.secrets[i]
+	outcome := make(chan wire.Outcome, 1)
+	sec.mu.Lock()
+	sec.gen++
+	sec.asked = time.Now()
+	sec.outcome = outcome
+	msg := wire.Secret{Jail: s.j.id.String(), Binding: uint16(i), Generation: sec.gen}
+	sec.mu.Unlock()
+
+	var rest []creds.Source
+	for _, src := range b.Sources {
+		if src.Kind == creds.SourceEnv {
+			if f := s.sealed[src.Env]; f != nil && len(rest) == 0 {
+				msg.By, msg.Value = wire.ByMemfd, f
+				return &resolution{outcome: outcome}, s.send(msg)
+			}
+			continue
+		}
+		rest = append(rest, src)
+	}
+	if len(rest) == 0 {
+		msg.By = wire.ByNone
+		outcome <- wire.Outcome{Binding: uint16(i), Result: wire.NoValue}
+		sec.mu.Lock()
+		sec.outcome = nil
+		sec.mu.Unlock()
+		if b.Optional {
+			return &resolution{outcome: outcome}, nil // start drops it
+		}
+		return &resolution{outcome: outcome}, s.send(msg)
+	}
+	return s.scout(i, msg, outcome, rest)
+}
+
+// scout has a child that is the caller write the value into a pipe whose read
+// end goes to the egress process.
+func (s *sources) scout(i int, msg wire.Secret, outcome chan wire.Outcome, from []creds.Source) (*resolution, error) {
+	valueR, valueW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer valueR.Close()
+	textR, textW, err := os.Pipe()
+	if err != nil {
+		valueW.Close()
+		return nil, err
+	}
+	defer textR.Close()
+	msg.By, msg.Value, msg.Stderr = wire.ByPipe, valueR, textR
+	if err := s.send(msg); err != nil {
+		valueW.Close()
+		textW.Close()
+		return nil, err
+	}
+	r := &resolution{outcome: outcome, reply: make(chan jail.SourceReply, 1)}
+	go func() {
+		reply, err := s.ask(i, msg.Generation, from, valueW, textW)
+		valueW.Close()
+		textW.Close()
+		if err != nil {
+			reply = jail.SourceReply{Reason: err.Error()}
+		}
+		r.reply <- reply
+	}()
+	return r, nil
+}
+
+func (s *sources) ask(i int, gen uint64, from []creds.Source, value, text *os.File) (jail.SourceReply, error) {
+	group, err := s.m.scoutGroup(fmt.Sprintf("source-%s-%d-%d", s.j.id, i, gen))
+	if err != nil {
+		return jail.SourceReply{}, err
+	}
+	defer s.m.removeGroup(group)
+	ctx, cancel := context.WithTimeout(s.j.ctx, caller.SourceTime)
+	defer cancel()
+	return caller.ResolveSource(ctx, caller.SourceOptions{
+		Child:    caller.Child{Init: s.m.cfg.Init, Caller: s.plan.Caller, Group: group},
+		User:     s.plan.User,
+		Request:  jail.SourceRequest{Sources: from, Home: s.plan.User.Home, Env: s.commandEnv(from)},
+		Value:    value,
+		Stderr:   text,
+		Writable: s.writable,
+	})
+}
+
+// commandContext are the variables of the client's that a credential command
+// gets, for keyrings and the like. Nothing of the jail's is among them.
+var commandContext = []string{
+	"PATH", "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
+	"DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "GPG_TTY", "GH_CONFIG_DIR",
+}
+
+func (s *sources) commandEnv(from []creds.Source) (env []string) {
+	names := slices.Clone(commandContext)
+	for _, src := range from {
+		names = append(names, src.Pass...)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if v, ok := s.plan.Context[name]; ok && !strings.ContainsRune(v, 0) {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+func (s *sources) send(msg wire.Secret) error {
+	if err := s.j.proc.conn.SendMessage(msg); err != nil {
+		s.j.proc.end(err)
+		return errEgressGone
+	}
+	return nil
+}
+
+// await waits for a value's outcome.
+func await(ctx context.Context, j *liveJail, r *resolution) (wire.Outcome, error) {
+	select {
+	case o := <-r.outcome:
+		if o.Result != wire.Got && r.reply != nil {
+			select {
+			case reply := <-r.reply:
+				o.Text = strings.TrimSpace(reply.Reason + "\n" + o.Text)
+			case <-ctx.Done():
+			}
+		}
+		return o, nil
+	case <-j.proc.dead:
+		return wire.Outcome{}, errEgressGone
+	case <-ctx.Done():
+		return wire.Outcome{}, ctx.Err()
+	}
+}
+
+// report waits for a value that the command's start does not depend on, and says
+// what became of one that failed.
+func (s *sources) report(i int, r *resolution) {
+	o, err := await(s.j.ctx, s.j, r)
+	if err == nil && o.Result != wire.Got {
+		s.failed(i, o)
+	}
+}
+
+// failed records a source that gave nothing and tells the owner. What the source
+// wrote to its standard error is in the record, escaped; the value was masked.
+func (s *sources) failed(i int, o wire.Outcome) {
+	b := s.j.spec.Bindings[i]
+	rec, err := s.m.auditor.own(audit.Record{
+		Kind: audit.KindCredential, Jail: s.j.id.String(), UID: s.j.owner, Policy: s.j.spec.Policy.Name,
+		Credential: b.Name, Decision: audit.Deny, Code: string(audit.CodeCredential),
+		Reason: audit.Escape(s.sourceText(i, o)), Origin: b.Origin,
+	})
+	if err != nil {
+		s.m.cfg.Log.Error("audit: credential failure not recorded", "err", err)
+	}
+	s.j.events.send(credentialDenied(rec))
+}
+
+// sourceText is text 10: which source failed, as whom, and what it said.
+func (s *sources) sourceText(i int, o wire.Outcome) string {
+	b := s.j.spec.Bindings[i]
+	why := map[wire.Result]string{
+		wire.NoValue: "no source had a value", wire.BadValue: "the value is longer than 64 KiB or holds a line break or NUL",
+		wire.NotSealed: "the client's memory is not sealed",
+		wire.Late:      "no value came in time", wire.Broken: "the value could not be read",
+		wire.Unknown: "the value came for a credential that is gone",
+	}[o.Result]
+	if o.Text != "" {
+		why = o.Text
+	}
+	return fmt.Sprintf("credential %q: %s", b.Name, why)
+}
+
+// refresh answers an egress process whose value an upstream refused: the source
+// is asked again, at most once a minute. A value of the client's own is not.
+func (j *liveJail) refresh(_ *Manager, r wire.Refresh) error {
+	if int(r.Binding) >= len(j.secrets) {
+		return fmt.Errorf("%w: a binding that the jail does not have", wire.ErrProtocol)
+	}
+	sec := j.secrets[r.Binding]
+	sec.mu.Lock()
+	ok := r.Generation == sec.gen && sec.outcome == nil && time.Since(sec.asked) >= refreshInterval && j.sources != nil
+	sec.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	go func() {
+		res, err := j.sources.resolve(int(r.Binding))
+		if err == nil {
+			j.sources.report(int(r.Binding), res)
+		} else if !errors.Is(err, errEgressGone) {
+			j.events.note(fmt.Sprintf("credential %q was not renewed: %v", j.spec.Bindings[r.Binding].Name, err), "")
+		}
+	}()
+	return nil
+}
+
+// commandsOf returns the sources whose value may be kept for a moment: commands,
+// which cost a process and perhaps a question to a person.
+func commandsOf(from []creds.Source) (out []string) {
+	for _, src := range from {
+		if src.Kind == creds.SourceCommand {
+			out = append(out, strings.Join(src.Argv, "\x01"))
+		}
+	}
+	return out
+}

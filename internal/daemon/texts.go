@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/audit"
+)
+
+// noLogin is the text for a client that insists on a token when no source had
+// one: without it the client only says that nobody is logged in.
+func noLogin(b creds.Binding, policy string) (text, hint string) {
+	if b.Type != creds.GH {
+		return "", ""
+	}
+	var from []string
+	for _, s := range b.Sources {
+		switch s.Kind {
+		case creds.SourceEnv:
+			from = append(from, s.Env)
+		case creds.SourceCommand:
+			from = append(from, fmt.Sprintf("%q", strings.Join(s.Argv, " ")))
+		case creds.SourceFile:
+			from = append(from, s.File)
+		}
+	}
+	none := "and it gave none"
+	switch len(from) {
+	case 0, 1:
+	case 2:
+		none = "and neither gave one"
+	default:
+		none = "and none gave one"
+	}
+	return fmt.Sprintf("gh found no GitHub login: policy %q takes it from %s, %s", policy, strings.Join(from, " or "), none),
+		"gh auth login (outside the jail; the token stays outside)"
+}
+
+// hiddenEntries is the text for a command that failed in a directory of which
+// something was hidden: it may have needed that.
+func hiddenEntries(names []string) (text, hint string) {
+	const most = 12
+	shown := make([]string, 0, most)
+	for _, n := range names[:min(len(names), most)] {
+		shown = append(shown, audit.Escape(n))
+	}
+	text = "hidden in this directory: " + strings.Join(shown, " ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return text, fmt.Sprintf("if the command needs one: cwd_allow_hidden: [%s]", shown[0])
+}
