@@ -13,7 +13,7 @@ import (
 // listenElsewhere has another process listen at sock and returns a connection.
 func listenElsewhere(t *testing.T, sock string) int {
 	t.Helper()
-	cmd := exec.Command("python3", "-c", `
+	cmd := exec.Command("/usr/bin/python3", "-c", `
 import socket, sys
 s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()
 print("ready", flush=True)
