@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,8 +20,8 @@ type Binary struct {
 }
 
 // Load copies the program at path. The path must be absolute; the file and every
-// directory above it must belong to root and be writable by nobody else, and no
-// part of it may be a link.
+// directory and link on the way must belong to root and be writable by nobody
+// else.
 func Load(path string) (*Binary, error) {
 	in, err := openOwned(path)
 	if err != nil {
@@ -40,66 +41,86 @@ func (b *Binary) File() *os.File { return b.file }
 // Close releases the program.
 func (b *Binary) Close() error { return b.file.Close() }
 
-// openOwned walks down from the root by descriptor, so that what was checked is
-// what is opened.
+// maxLinks is the kernel's own bound.
+const maxLinks = 40
+
+// openOwned opens the file at path. It walks down from the root by descriptor, so
+// that what was checked is what is opened, and follows links itself: whoever can
+// plant a link chooses which of root's programs is run.
 func openOwned(path string) (*os.File, error) {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 		return nil, errors.New("not an absolute, clean path")
 	}
-	real, err := filepath.EvalSymlinks(path) // /bin is a link on most nodes
-	if err != nil {
-		return nil, err
+	for range maxLinks {
+		f, next, err := walk(path)
+		if err != nil || f != nil {
+			return f, err
+		}
+		path = next
 	}
-	dir, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
+	return nil, &os.PathError{Op: "open", Path: path, Err: unix.ELOOP}
+}
+
+// walk follows path to its file, or to the first link on it, and then returns
+// the path to go on with.
+func walk(path string) (f *os.File, next string, err error) {
 	at := "/"
-	for _, part := range splitPath(real) {
-		if err := ownedByRoot(dir, at); err != nil {
-			unix.Close(dir)
-			return nil, err
-		}
-		next, err := unix.Openat(dir, part.name, part.flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	dir, err := unix.Open(at, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, "", err
+	}
+	parts := strings.Split(path[1:], "/")
+	for i, part := range parts {
+		here := filepath.Join(at, part)
+		entry, err := unix.Openat(dir, part, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		unix.Close(dir)
-		at = filepath.Join(at, part.name)
 		if err != nil {
-			return nil, &os.PathError{Op: "open", Path: at, Err: err}
+			return nil, "", &os.PathError{Op: "open", Path: here, Err: err}
 		}
-		dir = next
+		kind, err := ownedByRoot(entry, here)
+		if err == nil && kind == unix.S_IFLNK {
+			next, err = target(entry, at, parts[i+1:])
+			unix.Close(entry)
+			return nil, next, err
+		}
+		if err != nil {
+			unix.Close(entry)
+			return nil, "", err
+		}
+		dir, at = entry, here
 	}
-	f := os.NewFile(uintptr(dir), at)
-	if err := ownedByRoot(dir, at); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	defer unix.Close(dir)
+	f, err = os.Open(fmt.Sprintf("/proc/self/fd/%d", dir))
+	return f, "", err
 }
 
-type pathPart struct {
-	name  string
-	flags int
-}
-
-func splitPath(path string) (parts []pathPart) {
-	flags := unix.O_RDONLY
-	for path != "/" {
-		parts = append([]pathPart{{filepath.Base(path), flags}}, parts...)
-		path, flags = filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY
+// target is the path that the link in directory dir leads to, with rest below it.
+func target(link int, dir string, rest []string) (string, error) {
+	var buf [unix.PathMax]byte
+	n, err := unix.Readlinkat(link, "", buf[:])
+	if err != nil {
+		return "", err
 	}
-	return parts
+	to := string(buf[:n])
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(dir, to)
+	}
+	return filepath.Join(append([]string{to}, rest...)...), nil
 }
 
-func ownedByRoot(fd int, name string) error {
+// ownedByRoot returns the kind (S_IFMT) of what fd is open on, or refuses it.
+func ownedByRoot(fd int, name string) (kind uint32, err error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return &os.PathError{Op: "stat", Path: name, Err: err}
+		return 0, &os.PathError{Op: "stat", Path: name, Err: err}
 	}
-	sticky := st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Mode&unix.S_ISVTX != 0 // like /tmp: nobody replaces root's files
-	if st.Uid != 0 || st.Mode&0o022 != 0 && !sticky {
-		return fmt.Errorf("%s must belong to root and be writable by root alone (chown root and chmod go-w it)", name)
+	kind = st.Mode & unix.S_IFMT
+	sticky := kind == unix.S_IFDIR && st.Mode&unix.S_ISVTX != 0 // like /tmp: nobody replaces root's files
+	open := st.Mode&0o022 != 0 && kind != unix.S_IFLNK && !sticky
+	if st.Uid != 0 || open {
+		return 0, fmt.Errorf("%s must belong to root and be writable by root alone (chown root and chmod go-w it)", name)
 	}
-	return nil
+	return kind, nil
 }
 
 // seal copies r into a memory file that nothing can change any more.
