@@ -24,11 +24,11 @@ type Upstream struct {
 	DNS string `yaml:"dns"`
 }
 
-// Host is one entry of Upstream.Hosts; a plain IP:PORT is short for {address}.
+// Host is what is dialled for one name; a plain IP:PORT is short for {address}.
 type Host struct {
-	Address  netip.AddrPort
-	Users    []string // names or ids; empty: every caller
-	Policies []string // names; empty: every policy
+	Address  netip.AddrPort // where the connection goes
+	Users    []string       // names or ids; empty: every caller
+	Policies []string       // names; empty: every policy
 }
 
 // UnmarshalYAML accepts IP:PORT or the mapping.
@@ -91,8 +91,8 @@ type Egress struct {
 	Private []Private `yaml:"private"`
 }
 
-// Private exempts an address range for the names that match Host.
+// Private exempts an address range for the names that match a pattern.
 type Private struct {
-	Host string       `yaml:"host"`
-	CIDR netip.Prefix `yaml:"cidr"`
+	Host string       `yaml:"host"` // a name, or *.NAME for all below it
+	CIDR netip.Prefix `yaml:"cidr"` // the network that such names may lead to
 }
