@@ -13,8 +13,8 @@ import (
 
 // Upstream is the operator's own answer for names and roots.
 type Upstream struct {
-	// Hosts maps a name to one address and port that is dialled for it, exempt
-	// from the private-address guard for exactly that.
+	// Hosts maps NAME or NAME:PORT (default 443) to the one address and port that
+	// is dialled for it, exempt from the private-address guard for exactly that.
 	Hosts map[string]Host `yaml:"hosts"`
 	// CAFiles are extra roots, read at start and on reload.
 	CAFiles []string `yaml:"ca_files"`
@@ -53,8 +53,8 @@ func (h *Host) UnmarshalYAML(n *yaml.Node) error {
 
 func (u *Upstream) check() (errs []error) {
 	for name := range u.Hosts {
-		if h, err := egress.ParseHost(name); err != nil || h != name {
-			errs = append(errs, fmt.Errorf("upstream.hosts: %q is not a lower-case DNS name", name))
+		if _, err := egress.ParseAuthority(name, httpsPort); err != nil {
+			errs = append(errs, fmt.Errorf("upstream.hosts: %w", err))
 		}
 	}
 	if u.Proxy != "" {
@@ -73,13 +73,18 @@ func (u *Upstream) check() (errs []error) {
 	return errs
 }
 
-// For returns the entries that hold for a caller and a policy.
+// httpsPort is the port of an entry whose name has none.
+const httpsPort = 443
+
+// For returns the entries that hold for a caller and a policy, by NAME:PORT.
 func (u *Upstream) For(uid uint32, user, policy string) map[string]netip.AddrPort {
 	out := map[string]netip.AddrPort{}
 	for name, h := range u.Hosts {
 		users := len(h.Users) == 0 || slices.Contains(h.Users, user) || slices.Contains(h.Users, fmt.Sprint(uid))
 		if users && (len(h.Policies) == 0 || slices.Contains(h.Policies, policy)) {
-			out[name] = h.Address
+			if a, err := egress.ParseAuthority(name, httpsPort); err == nil {
+				out[a.String()] = h.Address
+			}
 		}
 	}
 	return out
