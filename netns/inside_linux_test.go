@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 func inside(t *testing.T, n *Net, probe string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", args...)
-	cmd.Env = []string{probeVar + "=" + probe}
+	// The race detector would wait a second before each exit.
+	cmd.Env = []string{probeVar + "=" + probe, "GORACE=atexit_sleep_ms=0"}
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	var out []byte
