@@ -49,8 +49,8 @@ func (p *process) deliver(j *jail, m wire.Secret) {
 	case result == wire.NoValue:
 		// Only here is the text passed on: no byte of a value was seen, so none
 		// can stand in it.
-		text = readText(m.Stderr)
 		j.fail(i, m.Generation, result, binding.Optional || m.By == wire.ByDrop)
+		text = readText(m.Stderr)
 	default:
 		j.fail(i, m.Generation, result, false)
 	}

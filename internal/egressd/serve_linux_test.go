@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/egress"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
@@ -142,6 +144,30 @@ func TestFreezeAndDetachCutTheNetwork(t *testing.T) {
 		if a := r.ask(wire.Detach{Seq: 10, Jail: testJail}); a.Status != again {
 			t.Errorf("detach after %s: %v", name, a.Status)
 		}
+	}
+}
+
+// TestDeadListenerCutsTheWholeJail breaks one socket from outside.
+func TestDeadListenerCutsTheWholeJail(t *testing.T) {
+	r := newRig(t)
+	r.hello()
+	m := r.order(bound(t, nil))
+	if a := r.ask(m); a.Status != wire.OK {
+		t.Fatal(a.Status)
+	}
+	raw, err := m.TCP4.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw.Control(func(fd uintptr) { err = unix.Shutdown(int(fd), unix.SHUT_RDWR) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.receive(); got != (wire.Gone{Jail: testJail}) {
+		t.Errorf("got %#v", got)
+	}
+	if a := r.ask(wire.Detach{Seq: 4, Jail: testJail}); a.Status != wire.OK {
+		t.Errorf("detach: %v", a.Status)
 	}
 }
 

@@ -11,14 +11,14 @@ import (
 
 // daemon plays the daemon's part: it acknowledges every event and keeps the rest.
 type daemon struct {
-	t        *testing.T
+	t        testing.TB
 	conn     *wire.Conn
 	answers  chan wire.Answer
 	outcomes chan wire.Outcome
 	events   chan wire.Event
 }
 
-func newDaemon(t *testing.T, end *os.File) *daemon {
+func newDaemon(t testing.TB, end *os.File) *daemon {
 	t.Helper()
 	conn, err := wire.NewConn(end)
 	if err != nil {

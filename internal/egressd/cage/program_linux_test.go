@@ -14,7 +14,7 @@ const testUID, testGID = 64790, 64791
 
 // build compiles testdata/program, which must be static as the daemon is: there
 // is no loader in the cage.
-func build(t *testing.T, mode string) string {
+func build(t testing.TB, mode string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "program")
 	cmd := exec.Command("go", "build", "-ldflags", "-X main.mode="+mode, "-o", out, "./testdata/program")
@@ -26,7 +26,7 @@ func build(t *testing.T, mode string) string {
 }
 
 // start runs program in the cage and returns it with the daemon's end.
-func start(t *testing.T, program string, tune func(*exec.Cmd)) (*exec.Cmd, *os.File) {
+func start(t testing.TB, program string, tune func(*exec.Cmd)) (*exec.Cmd, *os.File) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Fatal("these tests make namespaces and need root")

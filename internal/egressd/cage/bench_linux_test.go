@@ -1,0 +1,45 @@
+package cage
+
+import (
+	"testing"
+
+	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/netns"
+)
+
+// BenchmarkColdStart is what the first jail of a uid pays: the cage, the process,
+// its filter and its answer to Hello.
+func BenchmarkColdStart(b *testing.B) {
+	program := build(b, "")
+	for b.Loop() {
+		_, end := start(b, program, nil)
+		d := newDaemon(b, end)
+		d.hello(wire.Config{})
+		d.conn.Close()
+	}
+}
+
+// BenchmarkAttach is what every jail pays in a process that runs: rules, CA, table
+// and servers.
+func BenchmarkAttach(b *testing.B) {
+	_, end := start(b, build(b, ""), nil)
+	d := newDaemon(b, end)
+	d.hello(wire.Config{})
+	spec := d.sealed(wire.Spec{})
+	for b.Loop() {
+		b.StopTimer()
+		ns, err := netns.New()
+		if err != nil {
+			b.Fatal(err)
+		}
+		s := ns.Sockets()
+		b.StartTimer()
+		d.send(wire.Attach{Seq: 2, Jail: jailID, Spec: spec, TCP4: s.TCP4, TCP6: s.TCP6, UDP4: s.UDP4, UDP6: s.UDP6})
+		d.answer()
+		b.StopTimer()
+		d.send(wire.Detach{Seq: 3, Jail: jailID})
+		d.answer()
+		ns.Close()
+		b.StartTimer()
+	}
+}
