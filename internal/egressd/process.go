@@ -36,9 +36,12 @@ func (p *process) handle(m wire.Message) error {
 	case wire.Secret:
 		return p.secret(m)
 	case wire.Detach:
-		return p.answer(m.Seq, p.detach(m.Jail))
+		j, ok := p.jails[m.Jail]
+		delete(p.jails, m.Jail)
+		return p.end(m.Seq, j, ok)
 	case wire.Freeze:
-		return p.answer(m.Seq, p.freeze(m.Jail))
+		j, ok := p.jails[m.Jail]
+		return p.end(m.Seq, j, ok)
 	case wire.Ack:
 		p.ledger.acknowledge(m.Records)
 		return nil
@@ -76,30 +79,24 @@ func (p *process) resolver() *net.Resolver {
 	}}
 }
 
-func (p *process) detach(id string) wire.Status {
-	j, ok := p.jails[id]
-	if !ok {
-		return wire.UnknownJail
+// end cuts a jail's network and then answers. Its connections are waited for
+// aside: one of them may wait for an Ack, which this goroutine reads. A frozen
+// jail keeps its place until Detach.
+func (p *process) end(seq uint32, j *jail, known bool) error {
+	if !known {
+		return p.answer(seq, wire.UnknownJail)
 	}
-	delete(p.jails, id)
-	j.close()
-	return wire.OK
-}
-
-// freeze cuts the network of a jail; its table stays until Detach.
-func (p *process) freeze(id string) wire.Status {
-	j, ok := p.jails[id]
-	if !ok {
-		return wire.UnknownJail
-	}
-	j.cut()
-	return wire.OK
+	go func() {
+		j.close()
+		p.answer(seq, wire.OK) // fails only when the daemon is gone, and then so are we
+	}()
+	return nil
 }
 
 func (p *process) close() {
 	p.conn.Close()
 	p.ledger.close()
-	for id := range p.jails {
-		p.detach(id)
+	for _, j := range p.jails {
+		j.close()
 	}
 }
