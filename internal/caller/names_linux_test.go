@@ -191,7 +191,7 @@ func TestS26_ASwappedNameNeverLeadsOutside(t *testing.T) {
 	dir := playground(t)
 	env := write(t, dir+"/w", ".env", 0o600, "x")
 	symlink(t, "/etc/passwd", dir+"/w/x")
-	c, ok := child(t), 0
+	c, ok := newChild(t), 0
 	for range 50 {
 		o, err := Open(context.Background(), Options{Child: c, Request: request(dir)})
 		if err != nil {

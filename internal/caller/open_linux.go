@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/seqpacket"
 )
@@ -50,7 +51,7 @@ func Open(ctx context.Context, o Options) (*Opened, error) {
 		return nil, err
 	}
 	defer s.until(ctx, OpenTime)()
-	opened, err := s.open(jail.ScoutAsk{As: as, Listeners: o.Listeners, Open: &o.Request})
+	opened, err := s.open(child.ScoutAsk{As: as, Listeners: o.Listeners, Open: &o.Request})
 	if err != nil {
 		s.end()
 		return nil, fmt.Errorf("open as uid %d: %w", as.UID, contextError(ctx, err))
@@ -58,7 +59,7 @@ func Open(ctx context.Context, o Options) (*Opened, error) {
 	return opened, nil
 }
 
-func (s *process) open(ask jail.ScoutAsk) (*Opened, error) {
+func (s *process) open(ask child.ScoutAsk) (*Opened, error) {
 	if err := s.conn.Send(ask); err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func TestCancelEndsTheScout(t *testing.T) {
 	defer ours.Close()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	reason := errors.New("the client left")
-	c := child(t)
+	c := newChild(t)
 	done := make(chan error)
 	go func() {
 		_, err := Open(ctx, Options{Child: c, Conn: theirs, Request: r})
@@ -188,7 +188,7 @@ func TestS26_ASwappedGrantKeepsPathAndDescriptorTogether(t *testing.T) {
 	defer stop()
 	r := request(dir)
 	r.View.Grants = append(r.View.Grants, jail.Grant{Path: dir + "/x"})
-	c := child(t)
+	c := newChild(t)
 	for range 200 {
 		o, err := Open(context.Background(), Options{Child: c, Request: r})
 		if err != nil {

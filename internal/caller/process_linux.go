@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/peercred"
 	"github.com/omnijail/omnijail/internal/seqpacket"
@@ -135,13 +136,13 @@ func (s *process) end() {
 
 // as is who the scout becomes: the caller with all its groups, or, for root, the
 // user that root named.
-func (c Child) as(user jail.User) (jail.Credential, error) {
+func (c Child) as(user jail.User) (child.Credential, error) {
 	uid := c.Caller.UID()
 	switch {
 	case uid == 0 && user.UID != 0:
-		return jail.Credential{UID: user.UID, GID: user.GID, Groups: user.Groups}, nil
+		return child.Credential{UID: user.UID, GID: user.GID, Groups: user.Groups}, nil
 	case uid == 0 || uid != user.UID:
-		return jail.Credential{}, fmt.Errorf("uid %d may not act as uid %d", uid, user.UID)
+		return child.Credential{}, fmt.Errorf("uid %d may not act as uid %d", uid, user.UID)
 	}
-	return jail.Credential{UID: uid, GID: c.Caller.GID(), Groups: c.Caller.Groups()}, nil
+	return child.Credential{UID: uid, GID: c.Caller.GID(), Groups: c.Caller.Groups()}, nil
 }

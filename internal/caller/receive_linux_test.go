@@ -43,7 +43,7 @@ sys.stdin.read()`, sock)
 func TestS02_TheHandOverHasOneShape(t *testing.T) {
 	dir := playground(t)
 	null := mustFD(t)(unix.Open("/dev/null", unix.O_RDWR, 0))
-	c := child(t)
+	c := newChild(t)
 	for name, tt := range map[string]struct {
 		text string
 		fds  int
@@ -95,7 +95,7 @@ func TestControlLinesAreLeftForTheDaemon(t *testing.T) {
 	}
 	r := request(dir)
 	r.Stdio = true
-	o, err := Open(context.Background(), Options{Child: child(t), Conn: daemon, Request: r})
+	o, err := Open(context.Background(), Options{Child: newChild(t), Conn: daemon, Request: r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestS12_SecretsComeAsMemfds(t *testing.T) {
 	memfd := fd(unix.MemfdCreate("secret", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING))
 	r := request(dir)
 	r.SecretFDs = []string{"GH_TOKEN"}
-	c := child(t)
+	c := newChild(t)
 	o, err := openStdio(t, c, r, nil, null, null, null, memfd)
 	if err != nil || len(o.Secrets) != 1 {
 		t.Fatalf("memfd: %v", err)

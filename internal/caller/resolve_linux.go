@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/seqpacket"
 )
@@ -32,8 +33,8 @@ func (o *Opened) Resolve(ctx context.Context, trees []*os.File) ([][]*os.File, e
 	return names, nil
 }
 
-func (s *process) names(trees []*os.File) (reply jail.ScoutNamesReply, files []*os.File, err error) {
-	if err := s.conn.Send(jail.ScoutNames{}, trees...); err != nil {
+func (s *process) names(trees []*os.File) (reply child.ScoutNamesReply, files []*os.File, err error) {
+	if err := s.conn.Send(child.ScoutNames{}, trees...); err != nil {
 		return reply, nil, err
 	}
 	files, err = s.conn.Recv(&reply)
@@ -45,7 +46,7 @@ func (s *process) names(trees []*os.File) (reply jail.ScoutNamesReply, files []*
 }
 
 // sortNames deals the descriptors out and looks at each.
-func (o *Opened) sortNames(reply jail.ScoutNamesReply, files, trees []*os.File) ([][]*os.File, error) {
+func (o *Opened) sortNames(reply child.ScoutNamesReply, files, trees []*os.File) ([][]*os.File, error) {
 	found := reply.Found
 	out := make([][]*os.File, len(o.Reply.Grants))
 	for i, g := range o.Reply.Grants {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
@@ -37,14 +38,18 @@ func ResolveSource(ctx context.Context, o SourceOptions) (jail.SourceReply, erro
 	}
 	defer s.end()
 	defer s.until(ctx, SourceTime)()
-	reply, err := s.source(jail.ScoutAsk{As: as, Source: &o.Request}, o)
+	ask := child.SourceRequest{Home: o.Request.Home, Env: o.Request.Env}
+	for _, src := range o.Request.Sources {
+		ask.Sources = append(ask.Sources, child.Source{File: src.File, Argv: src.Argv})
+	}
+	reply, err := s.source(child.ScoutAsk{As: as, Source: &ask}, o)
 	if err != nil {
 		return jail.SourceReply{}, fmt.Errorf("credential source as uid %d: %w", as.UID, contextError(ctx, err))
 	}
 	return reply, nil
 }
 
-func (s *process) source(ask jail.ScoutAsk, o SourceOptions) (reply jail.SourceReply, err error) {
+func (s *process) source(ask child.ScoutAsk, o SourceOptions) (reply jail.SourceReply, err error) {
 	files := append([]*os.File{o.Value, o.Stderr}, o.Writable...)
 	if err := s.conn.Send(ask, files...); err != nil {
 		return reply, err

@@ -28,7 +28,7 @@ func resolve(t *testing.T, dir string, env []string, sources ...creds.Source) re
 	}
 	defer writable.Close()
 	reply, err := ResolveSource(context.Background(), SourceOptions{
-		Child: child(t), User: user(dir), Value: valueW, Stderr: errW, Writable: []*os.File{writable},
+		Child: newChild(t), User: user(dir), Value: valueW, Stderr: errW, Writable: []*os.File{writable},
 		Request: jail.SourceRequest{Sources: sources, Home: dir + "/home", Env: env},
 	})
 	if err != nil {

@@ -195,7 +195,7 @@ func TestS02_WhatMayBecomeStdio(t *testing.T) {
 	r.View.Visible = []string{".git"}
 	r.View.Grants = append(r.View.Grants, jail.Grant{Path: dir + "/ro"})
 	null := mustFD(t)(unix.Open("/dev/null", unix.O_RDWR, 0))
-	c := child(t)
+	c := newChild(t)
 	for _, k := range kinds {
 		for slot := range 3 {
 			fds := []int{null, null, null}
@@ -223,7 +223,7 @@ func TestS02_TerminalsAreReplaced(t *testing.T) {
 	r.TTY = true
 	tty := devices(t)[4].fd
 	pipe := anonymous(t, dir)
-	o, err := openStdio(t, child(t), r, nil, pipe[0].fd, pipe[1].fd, tty)
+	o, err := openStdio(t, newChild(t), r, nil, pipe[0].fd, pipe[1].fd, tty)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestS02_StreamsToOthersButNotToUs(t *testing.T) {
 	sock := dir + "/elsewhere"
 	other := listenElsewhere(t, sock)
 	null := mustFD(t)(unix.Open("/dev/null", unix.O_RDWR, 0))
-	c := child(t)
+	c := newChild(t)
 	o, err := openStdio(t, c, request(dir), []string{"/run/omnijail/omnijaild.sock"}, other, null, null)
 	if err != nil || o.Reply.Stdio[0] != jail.StdioSocket {
 		t.Fatalf("a stream to another process: %v", err)

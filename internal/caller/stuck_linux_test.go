@@ -74,7 +74,7 @@ func TestS17_AHangingFileSystemCostsItsOwnerOnly(t *testing.T) {
 	r.View.Grants = append(r.View.Grants, jail.Grant{Path: dir + "/hang/x"})
 	ctx, cancel := context.WithCancelCause(context.Background())
 	deadline := errors.New("the deadline")
-	c := child(t)
+	c := newChild(t)
 	done := make(chan error)
 	go func() {
 		_, err := Open(ctx, Options{Child: c, Request: r})
@@ -122,7 +122,7 @@ func TestS17_ADaemonisingCommandLeavesNoProcess(t *testing.T) {
 	dir := playground(t)
 	valueR, valueW := pipe(t)
 	_, errW := pipe(t)
-	c := child(t)
+	c := newChild(t)
 	c.Group = group
 	reply, err := ResolveSource(t.Context(), SourceOptions{
 		Child: c, User: user(dir), Value: valueW, Stderr: errW,

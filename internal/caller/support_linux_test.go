@@ -63,7 +63,7 @@ func rootCaller(t testing.TB) peercred.Caller {
 	return c
 }
 
-func child(t testing.TB) Child {
+func newChild(t testing.TB) Child {
 	t.Helper()
 	init, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -153,7 +153,7 @@ func open(t testing.TB, o Options) (*Opened, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if o.Init == nil {
-		o.Child = child(t)
+		o.Child = newChild(t)
 	}
 	opened, err := Open(ctx, o)
 	if err == nil {

@@ -1,79 +1,44 @@
 package jail
 
-// OpenRequest is what the daemon asks the scout (omnijail-init open), a child
-// that has become the caller, to resolve. It travels as JSON in one packet.
-type OpenRequest struct {
-	User       User     `json:"user"`
-	View       View     `json:"view"`
-	Argv0      []byte   `json:"argv0"`       // as typed; looked up in Path when it holds no slash
-	Path       string   `json:"path"`        // the caller's PATH
-	SystemDirs []string `json:"system_dirs"` // trees that the jail has from the node
-	Stdio      bool     `json:"stdio"`       // receive and vet the client's descriptors on fd 4
-	SecretFDs  []string `json:"secret_fds"`  // one sealed memfd each, after stdio, in this order
-	TTY        bool     `json:"tty"`         // terminals on 0, 1 and 2 become the jail's own PTY
-	GitConfig  bool     `json:"git_config"`  // read the caller's global git identity
-}
+import "github.com/omnijail/omnijail/internal/child"
 
-// OpenReply is the scout's answer. It is worth as much as the caller's own word:
-// names in it are used as destinations below a root-owned tree and in messages,
-// never as a path that root opens. Descriptors follow in the order of the fields:
-// one per Grant, one per Pin that exists, then stdio, then secrets.
-type OpenReply struct {
-	Err    *OpenError   `json:"err,omitempty"`
-	Grants []OpenGrant  `json:"grants,omitempty"`
-	Cwd    string       `json:"cwd,omitempty"`  // canonical working directory
-	Exec   string       `json:"exec,omitempty"` // absolute path to execute inside
-	Git    []GitSetting `json:"git,omitempty"`
-	Pins   []string     `json:"pins,omitempty"` // canonical paths of the pins that exist
-	Stdio  []StdioKind  `json:"stdio,omitempty"`
-	Hidden []string     `json:"hidden,omitempty"` // names masked at the top of cwd, for text 7
-	Notes  []string     `json:"notes,omitempty"`
-}
-
-// OpenGrant is one opened grant. Its descriptor is O_PATH.
-type OpenGrant struct {
-	Path  string `json:"path"` // canonical destination inside
-	Dir   bool   `json:"dir"`
-	Write bool   `json:"write"`
-	// Names below the grant, one or more components, that the second phase
-	// turns into descriptors below the staged tree. Held ones are directories
-	// bound onto themselves as they are, because renaming the parent of a
-	// protected name would carry the protection away.
-	Held     []OpenName `json:"held,omitempty"`
-	Masked   []OpenName `json:"masked,omitempty"`   // hidden behind an empty file or directory
-	ReadOnly []OpenName `json:"readonly,omitempty"` // bound onto themselves, read-only
-}
-
-// OpenName is a name below a grant.
-type OpenName struct {
-	Name string `json:"name"`
-	Dir  bool   `json:"dir"`
-}
-
-// OpenError is a refusal in the shape of the API's own errors.
-type OpenError struct {
-	Code   string `json:"code"` // "no_such_path", "stdio", "not_found", "not_executable", …
-	Exit   int    `json:"exit"` // 125, 126 or 127
-	Reason string `json:"reason"`
-	Fix    string `json:"fix,omitempty"`
-}
-
-func (e *OpenError) Error() string { return e.Reason }
-
-// GitSetting is one allowed line of the caller's global git configuration.
-type GitSetting struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
-}
-
-// StdioKind says what the scout found on descriptor 0, 1 or 2.
-type StdioKind string
+// What the daemon asks a scout and what a scout answers. The types are apart, in
+// package child, because the scout's program has to start at once.
+type (
+	// OpenRequest is what a scout is to resolve.
+	OpenRequest = child.OpenRequest
+	// OpenReply is the scout's answer, worth as much as the caller's own word.
+	OpenReply = child.OpenReply
+	// OpenGrant is one opened grant. Its descriptor is O_PATH.
+	OpenGrant = child.OpenGrant
+	// OpenName is a name below a grant.
+	OpenName = child.OpenName
+	// OpenError is a refusal in the shape of the API's own errors.
+	OpenError = child.OpenError
+	// GitSetting is one allowed line of the caller's global git configuration.
+	GitSetting = child.GitSetting
+	// StdioKind says what the scout found on descriptor 0, 1 or 2.
+	StdioKind = child.StdioKind
+	// SourceReply says what became of a SourceRequest. It never holds a value.
+	SourceReply = child.SourceReply
+)
 
 // What may be donated as it is; everything else is refused.
 const (
-	StdioPipe   StdioKind = "pipe"
-	StdioSocket StdioKind = "socket" // connected AF_UNIX stream, peer none of our listeners
-	StdioDevice StdioKind = "device" // /dev/null, zero, full, random, urandom
-	StdioFile   StdioKind = "file"   // a regular file that the policy grants
-	StdioTTY    StdioKind = "tty"    // never donated: replaced by the jail's PTY, else refused
+	StdioPipe   = child.StdioPipe
+	StdioSocket = child.StdioSocket
+	StdioDevice = child.StdioDevice
+	StdioFile   = child.StdioFile
+	StdioTTY    = child.StdioTTY
 )
+
+// CheckDest refuses a canonical path as the destination of a grant when it is the
+// root, is or contains a place that the jail fills itself, or lies in a tree that
+// is ours alone.
+func CheckDest(dest, home string, system []string) error {
+	return child.CheckDest(dest, home, system)
+}
+
+// Within reports whether the cleaned absolute path p is root or lies below it.
+// It looks at the text alone.
+func Within(root, p string) bool { return child.Within(root, p) }

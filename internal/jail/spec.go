@@ -41,11 +41,3 @@ type EnvPlan struct {
 	Passthrough []string          // names taken from the client's context
 	Set         map[string]string // from the policy's env and the request's --env
 }
-
-// User is who the command runs as. It is never uid 0 or gid 0.
-type User struct {
-	UID, GID uint32
-	Groups   []uint32 // supplementary, a subset of the caller's own
-	Name     string
-	Home     string // the caller's real home, outside
-}

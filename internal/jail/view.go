@@ -1,34 +1,19 @@
 package jail
 
+import "github.com/omnijail/omnijail/internal/child"
+
+// User is who the command runs as. It is never uid 0 or gid 0.
+type User = child.User
+
 // View is what the jail may see of the caller's files: patterns and names, no
 // resolved path. A scout resolves it as the caller.
-type View struct {
-	Cwd       string   // absolute, as the caller named it
-	CwdWrite  bool     // whether a grant makes cwd itself writable
-	Grants    []Grant  // cwd included
-	Masks     []Mask   // mask_paths, absolute
-	Visible   []string // dot entries that stay visible at the top of a grant (globs on one name)
-	ReadOnly  []string // visible dot entries that are never writable
-	HiddenMax int      // entries looked at per directory before the scan overflows
-	Pins      []Pin    // files that must stay as they are, the policy in force first
-}
+type View = child.View
 
 // Grant gives one file or directory of the caller to the jail, at its own path.
-type Grant struct {
-	Path    string // absolute, cleaned
-	Write   bool
-	Origin  string // which line granted it
-	Missing bool   // a path that does not exist is left out instead of refused
-}
+type Grant = child.Grant
 
 // Mask hides one path below a grant behind an empty file or directory of ours.
-type Mask struct {
-	Path   string
-	Origin string
-}
+type Mask = child.Mask
 
 // Pin is a file that the jail may read where it is granted and never write.
-type Pin struct {
-	Path   string
-	Origin string
-}
+type Pin = child.Pin

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 // Bounds of a request.
@@ -19,7 +19,7 @@ const (
 
 // checkAsk looks at the shape of a request before anything is touched. The daemon
 // made it, from a policy that a user wrote.
-func checkAsk(ask jail.ScoutAsk) error {
+func checkAsk(ask child.ScoutAsk) error {
 	if (ask.Open == nil) == (ask.Source == nil) {
 		return errors.New("a scout is asked for exactly one thing")
 	}
@@ -32,7 +32,7 @@ func checkAsk(ask jail.ScoutAsk) error {
 	return checkOpen(ask.Open)
 }
 
-func checkOpen(r *jail.OpenRequest) error {
+func checkOpen(r *child.OpenRequest) error {
 	v := &r.View
 	if max(len(v.Grants), len(v.Masks), len(v.Pins)) > maxPaths {
 		return fmt.Errorf("more than %d paths", maxPaths)

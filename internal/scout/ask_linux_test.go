@@ -6,14 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/omnijail/omnijail/creds"
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
-func goodAsk() jail.ScoutAsk {
-	return jail.ScoutAsk{Open: &jail.OpenRequest{
-		User: jail.User{Home: "/home/u"},
-		View: jail.View{Cwd: "/w", Grants: []jail.Grant{{Path: "/w"}}, Visible: []string{".git*"}},
+func goodAsk() child.ScoutAsk {
+	return child.ScoutAsk{Open: &child.OpenRequest{
+		User: child.User{Home: "/home/u"},
+		View: child.View{Cwd: "/w", Grants: []child.Grant{{Path: "/w"}}, Visible: []string{".git*"}},
 	}}
 }
 
@@ -21,20 +20,20 @@ func TestTheRequestsShape(t *testing.T) {
 	if err := checkAsk(goodAsk()); err != nil {
 		t.Fatal(err)
 	}
-	for name, spoil := range map[string]func(*jail.ScoutAsk){
-		"nothing":            func(a *jail.ScoutAsk) { a.Open = nil },
-		"both":               func(a *jail.ScoutAsk) { a.Source = &jail.SourceRequest{Sources: make([]creds.Source, 1), Home: "/h"} },
-		"relative cwd":       func(a *jail.ScoutAsk) { a.Open.View.Cwd = "w" },
-		"unclean grant":      func(a *jail.ScoutAsk) { a.Open.View.Grants[0].Path = "/w/../etc" },
-		"NUL in a grant":     func(a *jail.ScoutAsk) { a.Open.View.Grants[0].Path = "/w\x00" },
-		"long path":          func(a *jail.ScoutAsk) { a.Open.View.Cwd = "/" + strings.Repeat("x", maxPath) },
-		"relative mask":      func(a *jail.ScoutAsk) { a.Open.View.Masks = []jail.Mask{{Path: ".env"}} },
-		"relative pin":       func(a *jail.ScoutAsk) { a.Open.View.Pins = []jail.Pin{{Path: "p"}} },
-		"no home":            func(a *jail.ScoutAsk) { a.Open.User.Home = "" },
-		"pattern with slash": func(a *jail.ScoutAsk) { a.Open.View.Visible = []string{"a/b"} },
-		"broken pattern":     func(a *jail.ScoutAsk) { a.Open.View.ReadOnly = []string{"["} },
-		"many grants":        func(a *jail.ScoutAsk) { a.Open.View.Grants = make([]jail.Grant, maxPaths+1) },
-		"no sources":         func(a *jail.ScoutAsk) { *a = jail.ScoutAsk{Source: &jail.SourceRequest{Home: "/h"}} },
+	for name, spoil := range map[string]func(*child.ScoutAsk){
+		"nothing":            func(a *child.ScoutAsk) { a.Open = nil },
+		"both":               func(a *child.ScoutAsk) { a.Source = &child.SourceRequest{Sources: make([]child.Source, 1), Home: "/h"} },
+		"relative cwd":       func(a *child.ScoutAsk) { a.Open.View.Cwd = "w" },
+		"unclean grant":      func(a *child.ScoutAsk) { a.Open.View.Grants[0].Path = "/w/../etc" },
+		"NUL in a grant":     func(a *child.ScoutAsk) { a.Open.View.Grants[0].Path = "/w\x00" },
+		"long path":          func(a *child.ScoutAsk) { a.Open.View.Cwd = "/" + strings.Repeat("x", maxPath) },
+		"relative mask":      func(a *child.ScoutAsk) { a.Open.View.Masks = []child.Mask{{Path: ".env"}} },
+		"relative pin":       func(a *child.ScoutAsk) { a.Open.View.Pins = []child.Pin{{Path: "p"}} },
+		"no home":            func(a *child.ScoutAsk) { a.Open.User.Home = "" },
+		"pattern with slash": func(a *child.ScoutAsk) { a.Open.View.Visible = []string{"a/b"} },
+		"broken pattern":     func(a *child.ScoutAsk) { a.Open.View.ReadOnly = []string{"["} },
+		"many grants":        func(a *child.ScoutAsk) { a.Open.View.Grants = make([]child.Grant, maxPaths+1) },
+		"no sources":         func(a *child.ScoutAsk) { *a = child.ScoutAsk{Source: &child.SourceRequest{Home: "/h"}} },
 	} {
 		a := goodAsk()
 		spoil(&a)
@@ -50,9 +49,9 @@ func FuzzAsk(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(good)
-	f.Add([]byte(`{"as":{"uid":1},"source":{"sources":[{"kind":"file","file":"x"}],"home":"/h"}}`))
+	f.Add([]byte(`{"as":{"uid":1},"source":{"sources":[{"file":"x"}],"home":"/h"}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var a jail.ScoutAsk
+		var a child.ScoutAsk
 		if json.Unmarshal(b, &a) != nil || checkAsk(a) != nil || a.Open == nil {
 			return
 		}

@@ -10,14 +10,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 // become turns the process into the caller for good, and verifies it. The ids go
 // by the syscall package, which changes every thread. This happens after exec,
 // not before: a process that changes its ids is no longer dumpable, while an exec
 // after the change would leave it open to ptrace by the caller.
-func become(c jail.Credential) error {
+func become(c child.Credential) error {
 	if c.UID == 0 || c.GID == 0 {
 		return errors.New("a scout never is uid 0 or gid 0")
 	}

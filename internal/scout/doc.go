@@ -5,14 +5,14 @@
 //
 // It starts as root with an empty environment, descriptor 3 a socket to the
 // daemon (see internal/seqpacket) and, when stdio is passed, descriptor 4 the
-// client's connection. The first packet is a jail.ScoutAsk. The scout drops to
+// client's connection. The first packet is a child.ScoutAsk. The scout drops to
 // the credential in it, verifies that, and touches nothing before.
 //
 // Asked to open, it receives and vets the client's descriptors, opens every grant
 // as O_PATH, looks for dot entries, masks, pins and protected names, finds the
-// executable and the git identity, and answers with one jail.OpenReply. Then it
+// executable and the git identity, and answers with one child.OpenReply. Then it
 // waits for the staged trees and answers with a descriptor per name below them.
 //
 // Asked for a source, it writes the value to the pipe that came along and answers
-// with a jail.SourceReply.
+// with a child.SourceReply.
 package scout

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 // Bounds of the caller's git configuration.
@@ -29,8 +29,8 @@ var gitKeys = map[string]string{
 
 // gitIdentity reads the caller's global git configuration, both files in git's
 // order. What cannot be read is noted, not an error: the command may not need it.
-func (s *session) gitIdentity() []jail.GitSetting {
-	var out []jail.GitSetting
+func (s *session) gitIdentity() []child.GitSetting {
+	var out []child.GitSetting
 	home := s.req.User.Home
 	for _, p := range []string{filepath.Join(home, ".config/git/config"), filepath.Join(home, ".gitconfig")} {
 		settings, err := readGit(p, home, gitDepth)
@@ -42,7 +42,7 @@ func (s *session) gitIdentity() []jail.GitSetting {
 	return lastOfEach(out)
 }
 
-func readGit(p, home string, depth int) (out []jail.GitSetting, err error) {
+func readGit(p, home string, depth int) (out []child.GitSetting, err error) {
 	text, err := readRegular(p, gitFileBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -64,7 +64,7 @@ func readGit(p, home string, depth int) (out []jail.GitSetting, err error) {
 			continue
 		}
 		if key := st.allowedKey(); key != "" && plain(st.value) && len(out) < gitSettings {
-			out = append(out, jail.GitSetting{Key: key, Value: st.value})
+			out = append(out, child.GitSetting{Key: key, Value: st.value})
 		}
 	}
 	return out, nil
@@ -98,7 +98,7 @@ func plain(s string) bool {
 }
 
 // lastOfEach keeps git's rule that the last setting of a key holds.
-func lastOfEach(in []jail.GitSetting) (out []jail.GitSetting) {
+func lastOfEach(in []child.GitSetting) (out []child.GitSetting) {
 	last := map[string]int{}
 	for i, s := range in {
 		last[s.Key] = i

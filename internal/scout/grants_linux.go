@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 // grant is one opened grant. Its lists hold names below it.
@@ -28,16 +28,16 @@ type name struct {
 	dir  bool
 }
 
-func (g *grant) reply() jail.OpenGrant {
-	return jail.OpenGrant{
+func (g *grant) reply() child.OpenGrant {
+	return child.OpenGrant{
 		Path: g.path, Dir: g.dir, Write: g.write,
 		Held: openNames(g.held), ReadOnly: openNames(g.readonly), Masked: openNames(g.masked),
 	}
 }
 
-func openNames(ns []name) (out []jail.OpenName) {
+func openNames(ns []name) (out []child.OpenName) {
 	for _, n := range ns {
-		out = append(out, jail.OpenName{Name: n.name, Dir: n.dir})
+		out = append(out, child.OpenName{Name: n.name, Dir: n.dir})
 	}
 	return out
 }
@@ -80,13 +80,13 @@ func (s *session) addGrant(g *grant) {
 	s.grants = append(s.grants, g)
 }
 
-func (s *session) openGrant(req jail.Grant) (*grant, error) {
+func (s *session) openGrant(req child.Grant) (*grant, error) {
 	f, err := openPath(req.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && req.Missing:
 		return nil, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &jail.OpenError{Code: "no_such_path", Exit: exitFailed, Reason: fmt.Sprintf("%s does not exist%s", req.Path, origin(req.Origin))}
+		return nil, &child.OpenError{Code: "no_such_path", Exit: exitFailed, Reason: fmt.Sprintf("%s does not exist%s", req.Path, origin(req.Origin))}
 	case err != nil:
 		return nil, refuse("grant", "cannot open %s as you%s: %v", req.Path, origin(req.Origin), errors.Unwrap(err))
 	}
@@ -98,7 +98,7 @@ func (s *session) openGrant(req jail.Grant) (*grant, error) {
 	if err != nil {
 		return nil, refuse("grant", "cannot find the path of %s: %v", req.Path, err)
 	}
-	if err := jail.CheckDest(p, s.req.User.Home, s.req.SystemDirs); err != nil {
+	if err := child.CheckDest(p, s.req.User.Home, s.req.SystemDirs); err != nil {
 		return nil, refuse("grant", "%s cannot be granted%s: %v", req.Path, origin(req.Origin), err)
 	}
 	if !isDir(st) && st.Mode&unix.S_IFMT != unix.S_IFREG {

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 // The shell's exit codes for a command that cannot run.
@@ -31,7 +31,7 @@ func (s *session) lookup(argv0 string) (string, error) {
 		return "", notExecutable(found, err)
 	}
 	if isSnap(found, places) {
-		return "", &jail.OpenError{
+		return "", &child.OpenError{
 			Code: "snap", Exit: exitNotExecutable,
 			Reason: fmt.Sprintf("%s is a snap; snaps cannot run without privileges and so not in a jail", found),
 			Fix:    "sudo apt install " + filepath.Base(found),
@@ -52,13 +52,13 @@ func (s *session) lookup(argv0 string) (string, error) {
 // over, so that a later directory of PATH may have the command.
 func find(argv0, path, cwd string) (string, error) {
 	if argv0 == "" {
-		return "", &jail.OpenError{Code: "not_found", Exit: exitNotFound, Reason: "the command is empty"}
+		return "", &child.OpenError{Code: "not_found", Exit: exitNotFound, Reason: "the command is empty"}
 	}
 	if strings.Contains(argv0, "/") {
 		p := absolute(argv0, cwd)
 		err := executable(p)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-			return "", &jail.OpenError{Code: "not_found", Exit: exitNotFound, Reason: fmt.Sprintf("%s does not exist", argv0)}
+			return "", &child.OpenError{Code: "not_found", Exit: exitNotFound, Reason: fmt.Sprintf("%s does not exist", argv0)}
 		}
 		if err != nil {
 			return "", notExecutable(argv0, err)
@@ -79,7 +79,7 @@ func find(argv0, path, cwd string) (string, error) {
 	if refused != nil {
 		return "", refused
 	}
-	return "", &jail.OpenError{Code: "not_found", Exit: exitNotFound, Reason: fmt.Sprintf("%s: command not found in your PATH", argv0)}
+	return "", &child.OpenError{Code: "not_found", Exit: exitNotFound, Reason: fmt.Sprintf("%s: command not found in your PATH", argv0)}
 }
 
 // absolute joins without cleaning: ".." after a link means what the kernel says.
@@ -103,25 +103,25 @@ func executable(p string) error {
 }
 
 func notExecutable(p string, err error) error {
-	return &jail.OpenError{Code: "not_executable", Exit: exitNotExecutable, Reason: fmt.Sprintf("%s cannot be executed: %v", p, err)}
+	return &child.OpenError{Code: "not_executable", Exit: exitNotExecutable, Reason: fmt.Sprintf("%s cannot be executed: %v", p, err)}
 }
 
 func isSnap(found string, places []string) bool {
 	last := places[len(places)-1]
-	return jail.Within("/snap", found) || jail.Within("/snap", last) ||
-		jail.Within("/var/lib/snapd", last) || last == "/usr/bin/snap"
+	return child.Within("/snap", found) || child.Within("/snap", last) ||
+		child.Within("/var/lib/snapd", last) || last == "/usr/bin/snap"
 }
 
 // visible is nil when the canonical place p is part of what the jail sees.
 func (s *session) visible(p string) error {
 	for _, dir := range append([]string{"/etc/alternatives"}, s.req.SystemDirs...) {
-		if jail.Within(dir, p) {
+		if child.Within(dir, p) {
 			return nil
 		}
 	}
 	gs, names := s.covering(p)
 	if len(gs) == 0 {
-		return &jail.OpenError{
+		return &child.OpenError{
 			Code: "not_visible", Exit: exitNotExecutable,
 			Reason: fmt.Sprintf("%s is outside of what the jail sees", p),
 			Fix:    fmt.Sprintf("read_paths: [%s]", p),
@@ -129,7 +129,7 @@ func (s *session) visible(p string) error {
 	}
 	inner := len(gs) - 1
 	if hidden, ok := within(gs[inner].masked, names[inner]); ok {
-		return &jail.OpenError{
+		return &child.OpenError{
 			Code: "not_visible", Exit: exitNotExecutable,
 			Reason: fmt.Sprintf("%s is hidden in the jail", p),
 			Fix:    fmt.Sprintf("cwd_allow_hidden: [%s]", hidden),

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/seqpacket"
 )
 
@@ -32,7 +32,7 @@ func Main(args []string) int {
 	if err := unix.CloseRange(daemonFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil || len(args) != 0 {
 		return exitFailed
 	}
-	var ask jail.ScoutAsk
+	var ask child.ScoutAsk
 	files, err := conn.Recv(&ask)
 	if err != nil {
 		return exitFailed
@@ -44,7 +44,7 @@ func Main(args []string) int {
 }
 
 // serve answers one ask. Its error means that no answer could be sent.
-func serve(conn *seqpacket.Conn, ask jail.ScoutAsk, files []*os.File) error {
+func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File) error {
 	err := checkAsk(ask)
 	if err == nil {
 		err = become(ask.As)
@@ -53,20 +53,20 @@ func serve(conn *seqpacket.Conn, ask jail.ScoutAsk, files []*os.File) error {
 	case ask.Source != nil:
 		return serveSource(conn, *ask.Source, files, err)
 	case err != nil:
-		return conn.Send(jail.OpenReply{Err: refusal(err)})
+		return conn.Send(child.OpenReply{Err: refusal(err)})
 	}
 	return serveOpen(conn, ask)
 }
 
 // refusal puts any error into the shape of the API's own.
-func refusal(err error) *jail.OpenError {
-	if e, ok := errors.AsType[*jail.OpenError](err); ok {
+func refusal(err error) *child.OpenError {
+	if e, ok := errors.AsType[*child.OpenError](err); ok {
 		return e
 	}
-	return &jail.OpenError{Code: "open_failed", Exit: exitFailed, Reason: err.Error()}
+	return &child.OpenError{Code: "open_failed", Exit: exitFailed, Reason: err.Error()}
 }
 
 // refuse makes an error of exit code 125.
-func refuse(code, format string, args ...any) *jail.OpenError {
-	return &jail.OpenError{Code: code, Exit: exitFailed, Reason: fmt.Sprintf(format, args...)}
+func refuse(code, format string, args ...any) *child.OpenError {
+	return &child.OpenError{Code: code, Exit: exitFailed, Reason: fmt.Sprintf(format, args...)}
 }

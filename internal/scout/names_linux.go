@@ -7,13 +7,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 // resolve opens every name of every grant below the staged trees. A masked name
 // that has gone needs no mask. A protected one that has gone, or any that has
 // become a link or another kind, is an error: what was promised cannot be kept.
-func (s *session) resolve(trees []*os.File) (reply jail.ScoutNamesReply, found []*os.File, err error) {
+func (s *session) resolve(trees []*os.File) (reply child.ScoutNamesReply, found []*os.File, err error) {
 	if len(trees) != len(s.grants) {
 		return reply, nil, refuse("open_failed", "%d trees for %d grants", len(trees), len(s.grants))
 	}

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 // defaultScan bounds the entries looked at in one directory.
@@ -53,7 +53,7 @@ func (s *session) dotEntries(g *grant) (dots []string, err error) {
 	for seen := 0; ; {
 		batch, err := f.Readdirnames(1024)
 		if seen += len(batch); seen > limit {
-			return nil, &jail.OpenError{
+			return nil, &child.OpenError{
 				Code: "hidden_scan", Exit: exitFailed,
 				Reason: fmt.Sprintf("%s has more than %d entries, too many to look for dot entries", g.path, limit),
 				Fix:    fmt.Sprintf("cwd_hidden_scan: {max: %d}", 4*limit),
@@ -95,7 +95,7 @@ func (s *session) judgeDot(g *grant, dot string) error {
 		add(&g.readonly, n)
 	case link || matches(s.req.View.Visible, dot) || matches(s.req.View.ReadOnly, dot):
 	case inner != "":
-		return &jail.OpenError{
+		return &child.OpenError{
 			Code: "hidden", Exit: exitFailed,
 			Reason: fmt.Sprintf("%s is granted but lies below %s, which is hidden", inner, full),
 			Fix:    fmt.Sprintf("cwd_allow_hidden: [%s]", dot),
@@ -149,7 +149,7 @@ func matches(globs []string, name string) bool {
 }
 
 func unprotectable(full string) error {
-	return &jail.OpenError{
+	return &child.OpenError{
 		Code: "protect", Exit: exitFailed,
 		Reason: fmt.Sprintf("%s is a link, and a link in a writable directory cannot be protected", full),
 		Fix:    fmt.Sprintf("grant %s read-only, or put what it leads to in its place", strings.TrimSuffix(filepath.Dir(full), "/")),

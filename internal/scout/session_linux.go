@@ -3,14 +3,14 @@ package scout
 import (
 	"os"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/seqpacket"
 )
 
 // session is one open request on its way to an answer.
 type session struct {
-	ask    jail.ScoutAsk
-	req    *jail.OpenRequest
+	ask    child.ScoutAsk
+	req    *child.OpenRequest
 	mounts mounts
 	cwd    string   // canonical
 	grants []*grant // sorted by path, so that parents are mounted first
@@ -21,22 +21,22 @@ type session struct {
 
 // serveOpen answers an open request, then resolves names below staged trees until
 // the daemon closes the connection.
-func serveOpen(conn *seqpacket.Conn, ask jail.ScoutAsk) error {
+func serveOpen(conn *seqpacket.Conn, ask child.ScoutAsk) error {
 	s := &session{ask: ask, req: ask.Open}
 	reply, files, err := s.open()
 	if err != nil {
-		return conn.Send(jail.OpenReply{Err: refusal(err)})
+		return conn.Send(child.OpenReply{Err: refusal(err)})
 	}
 	if err := conn.Send(reply, files...); err != nil {
 		return err
 	}
-	trees, err := conn.Recv(&jail.ScoutNames{})
+	trees, err := conn.Recv(&child.ScoutNames{})
 	if err != nil {
 		return err
 	}
 	names, found, err := s.resolve(trees)
 	if err != nil {
-		return conn.Send(jail.ScoutNamesReply{Err: refusal(err)})
+		return conn.Send(child.ScoutNamesReply{Err: refusal(err)})
 	}
 	return conn.Send(names, found...)
 }
@@ -44,7 +44,7 @@ func serveOpen(conn *seqpacket.Conn, ask jail.ScoutAsk) error {
 // open does the first phase. The order matters: the client's descriptors are
 // received first, so that they are never left in its connection, and judged last,
 // because files among them need the grants.
-func (s *session) open() (reply jail.OpenReply, files []*os.File, err error) {
+func (s *session) open() (reply child.OpenReply, files []*os.File, err error) {
 	var stdio, secrets []*os.File
 	if s.req.Stdio {
 		if stdio, secrets, err = receive(clientFD, len(s.req.SecretFDs)); err != nil {

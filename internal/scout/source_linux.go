@@ -9,8 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/creds"
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/seqpacket"
 )
 
@@ -31,7 +30,7 @@ func (e *noValue) Error() string { return e.reason }
 
 // sources is one source request on its way to an answer.
 type sources struct {
-	req           jail.SourceRequest
+	req           child.SourceRequest
 	mounts        mounts
 	writable      []tree
 	value, stderr *os.File
@@ -39,8 +38,8 @@ type sources struct {
 
 // serveSource writes the value of the first source that has one to the pipe that
 // came along. setup is what went wrong before.
-func serveSource(conn *seqpacket.Conn, req jail.SourceRequest, files []*os.File, setup error) error {
-	reply := jail.SourceReply{}
+func serveSource(conn *seqpacket.Conn, req child.SourceRequest, files []*os.File, setup error) error {
+	reply := child.SourceReply{}
 	if setup == nil && len(files) < 2 {
 		setup = errors.New("a source needs two pipes")
 	}
@@ -50,7 +49,7 @@ func serveSource(conn *seqpacket.Conn, req jail.SourceRequest, files []*os.File,
 	if setup != nil {
 		reply.OK = false
 		reply.Reason = setup.Error()
-		if e, ok := errors.AsType[*jail.OpenError](setup); ok {
+		if e, ok := errors.AsType[*child.OpenError](setup); ok {
 			reply.Fix = e.Fix
 		}
 		if e, ok := errors.AsType[*noValue](setup); ok {
@@ -62,7 +61,7 @@ func serveSource(conn *seqpacket.Conn, req jail.SourceRequest, files []*os.File,
 	return conn.Send(reply)
 }
 
-func answer(req jail.SourceRequest, files []*os.File, reply *jail.SourceReply) error {
+func answer(req child.SourceRequest, files []*os.File, reply *child.SourceReply) error {
 	s := &sources{req: req, value: files[0], stderr: files[1]}
 	var err error
 	if s.mounts, err = readMounts(); err != nil {
@@ -79,7 +78,7 @@ func answer(req jail.SourceRequest, files []*os.File, reply *jail.SourceReply) e
 }
 
 // first asks one source after the other.
-func (s *sources) first(reply *jail.SourceReply) error {
+func (s *sources) first(reply *child.SourceReply) error {
 	var last error
 	for i, src := range s.req.Sources {
 		reply.Index = i
@@ -101,28 +100,21 @@ func isNoValue(err error) bool {
 	return ok
 }
 
-func (s *sources) read(src creds.Source) ([]byte, error) {
-	var value []byte
-	var err error
-	switch src.Kind {
-	case creds.SourceFile:
+func (s *sources) read(src child.Source) (value []byte, err error) {
+	name := src.File
+	switch {
+	case src.File != "" && src.Argv == nil:
 		value, err = s.readFile(src.File)
-	case creds.SourceCommand:
+	case src.File == "" && len(src.Argv) > 0:
+		name = fmt.Sprintf("%q", strings.Join(src.Argv, " "))
 		value, err = s.run(src.Argv)
 	default:
-		return nil, refuse("source", "a source of kind %q is not for a scout", src.Kind)
+		return nil, refuse("source", "a source is either a file or a command")
 	}
 	if err == nil && len(strings.TrimRight(string(value), "\n")) == 0 {
-		err = &noValue{reason: describe(src) + " gave nothing"}
+		err = &noValue{reason: name + " gave nothing"}
 	}
 	return value, err
-}
-
-func describe(src creds.Source) string {
-	if src.Kind == creds.SourceCommand {
-		return fmt.Sprintf("%q", strings.Join(src.Argv, " "))
-	}
-	return src.File
 }
 
 // readFile reads a value that its owner alone can read, from outside of every

@@ -6,21 +6,21 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 var slots = [3]string{"stdin", "stdout", "stderr"}
 
 // vetStdio judges the client's descriptors and returns their kinds and what goes
 // to the daemon: a terminal is never passed on, /dev/null stands in its place.
-func (s *session) vetStdio(files []*os.File) ([]jail.StdioKind, []*os.File, error) {
-	var kinds []jail.StdioKind
+func (s *session) vetStdio(files []*os.File) ([]child.StdioKind, []*os.File, error) {
+	var kinds []child.StdioKind
 	for i, f := range files {
 		kind, err := s.vet(f, i)
 		if err != nil {
 			return nil, nil, err
 		}
-		if kind == jail.StdioTTY {
+		if kind == child.StdioTTY {
 			if files[i], err = os.OpenFile("/dev/null", os.O_RDWR, 0); err != nil {
 				return nil, nil, err
 			}
@@ -33,7 +33,7 @@ func (s *session) vetStdio(files []*os.File) ([]jail.StdioKind, []*os.File, erro
 // vet is the table of what may become descriptor 0, 1 or 2 of a jailed command.
 // What is not in it is a way out: a directory leads anywhere, an append-only file
 // can be reopened for reading, a device or an anonymous inode has its own powers.
-func (s *session) vet(f *os.File, slot int) (jail.StdioKind, error) {
+func (s *session) vet(f *os.File, slot int) (child.StdioKind, error) {
 	st, _, err := stat(f)
 	if err != nil {
 		return "", err
@@ -57,16 +57,16 @@ func (s *session) vet(f *os.File, slot int) (jail.StdioKind, error) {
 	return "", refuseSlot(slot, "of a kind that cannot be passed")
 }
 
-func (s *session) vetKind(f *os.File, st unix.Stat_t, flags, slot int) (jail.StdioKind, error) {
+func (s *session) vetKind(f *os.File, st unix.Stat_t, flags, slot int) (child.StdioKind, error) {
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFSOCK:
-		return jail.StdioSocket, s.vetSocket(f, slot)
+		return child.StdioSocket, s.vetSocket(f, slot)
 	case unix.S_IFCHR:
 		return s.vetDevice(f, st, slot)
 	case unix.S_IFREG:
-		return jail.StdioFile, s.vetFile(f, flags, slot)
+		return child.StdioFile, s.vetFile(f, flags, slot)
 	}
-	return jail.StdioPipe, nil
+	return child.StdioPipe, nil
 }
 
 func fits(flags, slot int) bool {
@@ -74,10 +74,10 @@ func fits(flags, slot int) bool {
 	return mode == unix.O_RDWR || (mode == unix.O_RDONLY) == (slot == 0) && mode != unix.O_ACCMODE
 }
 
-func (s *session) vetDevice(f *os.File, st unix.Stat_t, slot int) (jail.StdioKind, error) {
+func (s *session) vetDevice(f *os.File, st unix.Stat_t, slot int) (child.StdioKind, error) {
 	if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
 		if s.req.TTY {
-			return jail.StdioTTY, nil
+			return child.StdioTTY, nil
 		}
 		return "", refuseSlot(slot, "a terminal, and no terminal was asked for")
 	}
@@ -85,7 +85,7 @@ func (s *session) vetDevice(f *os.File, st unix.Stat_t, slot int) (jail.StdioKin
 	if unix.Major(st.Rdev) == memory {
 		switch unix.Minor(st.Rdev) {
 		case 3, 5, 7, 8, 9:
-			return jail.StdioDevice, nil
+			return child.StdioDevice, nil
 		}
 	}
 	return "", refuseSlot(slot, "a device")

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 // vetFile lets a regular file pass when the jail could open it by itself with all
@@ -49,7 +49,7 @@ func vetSecrets(files []*os.File, names []string) error {
 		p, linkErr := os.Readlink(fdPath(f))
 		st, _, statErr := stat(f)
 		if err != nil || linkErr != nil || statErr != nil || !strings.HasPrefix(p, "/memfd:") || st.Nlink != 0 {
-			return &jail.OpenError{Code: "secret_fd", Exit: exitFailed, Reason: "the descriptor for " + names[i] + " is not a memfd"}
+			return &child.OpenError{Code: "secret_fd", Exit: exitFailed, Reason: "the descriptor for " + names[i] + " is not a memfd"}
 		}
 	}
 	return nil

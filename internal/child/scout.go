@@ -1,6 +1,4 @@
-package jail
-
-import "github.com/omnijail/omnijail/creds"
+package child
 
 // ScoutAsk is the first packet to a scout: who it becomes and what it does then.
 // Exactly one of Open and Source is set.
@@ -37,9 +35,15 @@ type ScoutNamesReply struct {
 // follow: the write end of the pipe for the value, that for the error output, and
 // one O_PATH descriptor per tree that the jail may write.
 type SourceRequest struct {
-	Sources []creds.Source `json:"sources"` // kinds file and command
-	Home    string         `json:"home"`
-	Env     []string       `json:"env"` // KEY=VALUE: all that a command gets
+	Sources []Source `json:"sources"`
+	Home    string   `json:"home"`
+	Env     []string `json:"env"` // KEY=VALUE: all that a command gets
+}
+
+// Source is a file or a command; exactly one is set.
+type Source struct {
+	File string   `json:"file,omitempty"` // may begin with ~/
+	Argv []string `json:"argv,omitempty"`
 }
 
 // SourceReply says what became of a SourceRequest. It never holds a value.
