@@ -1,0 +1,28 @@
+package e2e
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if build.dir != "" {
+		os.RemoveAll(build.dir)
+	}
+	os.Exit(code)
+}
+
+// The line that the project exists for.
+func TestGhApiUser(t *testing.T) {
+	n := NewNode(t, Options{})
+	o := n.Run(t, Ctl{UID: Alice, Env: []string{"GH_TOKEN=" + Token}, Args: []string{"exec", "--preset", "github-read", "--", "gh", "api", "user", "-q", ".login"}}).Want(t, 0)
+	if o.Stdout != "octocat\n" {
+		t.Errorf("gh printed %q\nstderr: %s", o.Stdout, o.Stderr)
+	}
+	for _, seen := range n.Lab.Seen() {
+		if seen.Target == "/user" && !seen.Authorized {
+			t.Errorf("the upstream saw no credential: %+v", seen)
+		}
+	}
+}
