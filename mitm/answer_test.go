@@ -11,9 +11,9 @@ import (
 	"github.com/omnijail/omnijail/internal/audit"
 )
 
-// TestAnswer holds the form of a refusal for each kind of client, and that no
+// TestS24_Answer holds the form of a refusal for each kind of client, and that no
 // word of the jail's can leave its place.
-func TestAnswer(t *testing.T) {
+func TestS24_Answer(t *testing.T) {
 	a := answer{
 		refusal: refuse(403, audit.CodeNoRule, "denied POST api.test/x\r\nX-Evil: 1\x1b[2J\u202e: no rule allows it"),
 		rule:    "GET api.test/**", id: "0000002a",

@@ -113,6 +113,16 @@ func (b *body) Close() error {
 	return nil
 }
 
+// left reports whether nobody will read from the connection for this body again.
+func (b *body) left() bool {
+	select {
+	case <-b.closed:
+		return true
+	default:
+		return b.ended.Load()
+	}
+}
+
 // finished reports whether the next request can be read behind this body. The
 // transport gets a moment to see the end of a body that is all there.
 func (b *body) finished() bool {

@@ -34,6 +34,7 @@ func newExchange(s *session, req *http.Request) *exchange {
 	x := &exchange{s: s, req: req, binding: -1, began: time.Now()}
 	if req != nil && req.ContentLength != 0 {
 		x.body = newBody(req, s.conn)
+		s.last = x.body
 	}
 	return x
 }

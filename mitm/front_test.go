@@ -286,8 +286,8 @@ func TestConnectionLimit(t *testing.T) {
 	r.audit.await(t, opened, func(e Event) bool { return e.Code == audit.CodeFlood })
 }
 
-// TestAuditorThatFails holds that without a record nothing leaves.
-func TestAuditorThatFails(t *testing.T) {
+// TestS22_NoRecordNoDial holds that without a record nothing leaves.
+func TestS22_NoRecordNoDial(t *testing.T) {
 	r := newRig(t, options{rules: []string{"GET api.test", "tcp://db.test:5432"}})
 	r.audit.fail = context.DeadlineExceeded
 	up := &seen{}

@@ -31,9 +31,8 @@ const (
 type lanes struct {
 	dial *Dialer
 
-	mu     sync.Mutex
-	byKey  map[laneKey]*http.Transport
-	closed bool
+	mu    sync.Mutex
+	byKey map[laneKey]*http.Transport
 }
 
 type laneKey struct {

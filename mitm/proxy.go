@@ -144,13 +144,13 @@ func (p *Proxy) run(conn net.Conn) {
 
 // flooded records that a connection was one too many, without holding up accept.
 func (p *Proxy) flooded(conn net.Conn) {
-	at := destination(conn)
 	if !p.refusals.take() {
 		return
 	}
+	e := connectEvent(destination(conn), egress.Authority{}, audit.CodeFlood)
 	p.wg.Go(func() {
-		a, _ := p.authority(at)
-		p.record(p.ctx, connectEvent(at, a, audit.CodeFlood))
+		defer func() { _ = recover() }() // the connection is closed already
+		p.record(p.ctx, e)
 	})
 }
 

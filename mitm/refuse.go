@@ -89,7 +89,6 @@ func (x *exchange) fail(ctx context.Context, err error) bool {
 	}
 	if ctx.Err() != nil {
 		x.done(audit.Allow, audit.CodeAllowed, 0, 0) // the client is gone
-		x.s.inUse = true
 		return false
 	}
 	x.done(audit.Deny, no.code, no.status, 0)

@@ -29,10 +29,10 @@ type session struct {
 	bw        *bufio.Writer
 	scheme    egress.Scheme
 	authority egress.Authority
+	last      *body // of the latest request that had one
 
 	mu       sync.Mutex
 	replying bool // nothing but the reply may be written any more
-	inUse    bool // a transport may still read from br
 }
 
 // serve runs conn to its end.
@@ -46,7 +46,9 @@ func (p *Proxy) serve(ctx context.Context, conn net.Conn, scheme egress.Scheme, 
 	for s.next(ctx) {
 		s.replying = false
 	}
-	if !s.inUse {
+	if s.last == nil || s.last.left() {
+		// Only now does no transport read from it any more: a buffer that came
+		// back too early would carry one jail's bytes into another's request.
 		s.br.Reset(nil)
 		readBuffers.Put(s.br)
 	}
@@ -95,7 +97,6 @@ func (s *session) beginReply() {
 // farewell ends our direction and gives the client a moment to read the answer.
 // What it still sends is not read: a refused body is not worth the bytes.
 func (s *session) farewell() {
-	s.inUse = true
 	conn := s.conn
 	if tc, ok := conn.(*tls.Conn); ok {
 		_ = tc.CloseWrite()

@@ -44,7 +44,14 @@ func (p *Proxy) join(conn, up net.Conn) (out, in uint64) {
 	defer stop()
 	defer up.Close()
 	var both sync.WaitGroup
-	both.Go(func() { out = carry(up, conn) })
+	both.Go(func() {
+		defer func() {
+			if recover() != nil {
+				up.Close()
+			}
+		}()
+		out = carry(up, conn)
+	})
 	in = carry(conn, up)
 	both.Wait()
 	return out, in

@@ -201,7 +201,9 @@ func TestStaleCredential(t *testing.T) {
 func TestRedirectIsNotFollowed(t *testing.T) {
 	r := newRig(t, options{rules: []string{"GET api.test/a"}, bindings: []creds.Binding{bearer("api.test")}})
 	r.resolve(0)
-	up := &seen{then: func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, "https://evil.test/", 302) }}
+	up := &seen{then: func(w http.ResponseWriter, req *http.Request) {
+		http.Redirect(w, req, "https://evil.test/", http.StatusFound)
+	}}
 	resp, _ := r.say(r.dialTLS(r.serve("api.test:443", up), "api.test"), "GET /a HTTP/1.1\r\nHost: api.test\r\n\r\n")
 	if resp.StatusCode != 302 || resp.Header.Get("Location") != "https://evil.test/" || len(up.all()) != 1 {
 		t.Errorf("%d %v, the upstream saw %d", resp.StatusCode, resp.Header, len(up.all()))

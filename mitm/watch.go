@@ -1,6 +1,7 @@
 package mitm
 
 import (
+	"fmt"
 	"sync"
 	"time"
 )
@@ -47,13 +48,25 @@ func (w *watch) look() {
 	w.active = make(chan struct{})
 	w.mu.Unlock()
 
-	_, err := w.s.br.Peek(1)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err != nil && !w.stopped {
-		w.gone()
+	defer close(w.active)
+	if err := w.peek(); err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if !w.stopped {
+			w.gone()
+		}
 	}
-	close(w.active)
+}
+
+// peek runs on a timer's goroutine, where nobody else would catch a panic.
+func (w *watch) peek() (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("watch: %v", v)
+		}
+	}()
+	_, err = w.s.br.Peek(1)
+	return err
 }
 
 // stop ends the look and leaves the connection as it was.
