@@ -6,26 +6,16 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/omnijail/omnijail/internal/child"
 )
 
 // Bounds of the caller's git configuration.
 const (
-	gitFileBytes  = 256 << 10
-	gitValueBytes = 1024
-	gitSettings   = 128
-	gitDepth      = 3 // of include.path
+	gitFileBytes = 256 << 10
+	gitSettings  = 128
+	gitDepth     = 3 // of include.path
 )
-
-// gitKeys maps the settings that a jail may have of the caller's to how they are
-// spelled. None of them names a program or a file.
-var gitKeys = map[string]string{
-	"user.name": "user.name", "user.email": "user.email", "init.defaultbranch": "init.defaultBranch",
-	"core.autocrlf": "core.autocrlf", "pull.rebase": "pull.rebase",
-}
 
 // gitIdentity reads the caller's global git configuration, both files in git's
 // order. What cannot be read is noted, not an error: the command may not need it.
@@ -78,23 +68,6 @@ func includePath(value, from, home string) string {
 		return value
 	}
 	return filepath.Join(filepath.Dir(from), value)
-}
-
-// allowedKey is the spelling of a setting that may be passed on, else empty.
-func (s setting) allowedKey() string {
-	if s.section == "color" && plain(s.subsection) {
-		return strings.Join(strings.FieldsFunc("color\x00"+s.subsection+"\x00"+s.key, func(r rune) bool { return r == 0 }), ".")
-	}
-	if s.subsection != "" {
-		return ""
-	}
-	return gitKeys[s.section+"."+s.key]
-}
-
-// plain is a value that can be written into another configuration file without
-// changing its meaning there.
-func plain(s string) bool {
-	return len(s) <= gitValueBytes && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // lastOfEach keeps git's rule that the last setting of a key holds.
