@@ -44,9 +44,9 @@ func Confined(c Caller, self Self) (reason string, err error) {
 	if err := c.alive(); err != nil {
 		return "", err
 	}
-	for i, ns := range namespaces {
+	for i := range namespaces {
 		if peer.spaces[i] != self.spaces[i] {
-			return "it runs in a " + spaceNames[i] + " namespace of its own (" + ns + ")", nil
+			return "it runs in a " + spaceNames[i] + " namespace of its own", nil
 		}
 	}
 	switch {
