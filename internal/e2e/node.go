@@ -212,6 +212,20 @@ func (n *Node) Home(t testing.TB, uid uint32) string {
 	return h
 }
 
+// Project is the directory where a user's commands run unless a test says
+// otherwise: a home itself is never a jail's working directory.
+func (n *Node) Project(t testing.TB, uid uint32) string {
+	t.Helper()
+	dir := filepath.Join(n.Home(t, uid), "project")
+	if err := os.Mkdir(dir, 0o755); err != nil && !os.IsExist(err) {
+		t.Fatal(err)
+	}
+	if err := os.Chown(dir, int(uid), int(uid)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // Workspace makes a directory of a user's with files by relative name.
 func (n *Node) Workspace(t testing.TB, uid uint32, files map[string]string) string {
 	t.Helper()
@@ -244,7 +258,7 @@ func (n *Node) Workspace(t testing.TB, uid uint32, files map[string]string) stri
 // Ctl describes one run of omnijailctl.
 type Ctl struct {
 	UID   uint32
-	Dir   string
+	Dir   string   // default: the user's Project
 	Env   []string // added to a small environment
 	Stdin io.Reader
 	Args  []string
@@ -255,7 +269,7 @@ func (n *Node) Command(t testing.TB, c Ctl) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(n.Bin, "omnijailctl"), c.Args...)
 	if c.Dir == "" {
-		c.Dir = n.Home(t, c.UID)
+		c.Dir = n.Project(t, c.UID)
 	}
 	cmd.Dir = c.Dir
 	cmd.Env = append([]string{
