@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,8 +38,13 @@ type egressProc struct {
 	answers map[uint32]chan wire.Answer
 	jails   map[string]*liveJail
 	idle    *time.Timer
-	retired bool // no new jail: it ends with its last one
+	former  []string // jails taken back, the latest last
+	retired bool     // no new jail: it ends with its last one
 }
+
+// maxFormer is how many jails that were taken back are remembered: what the
+// process still had to say about them is no offence.
+const maxFormer = 1024
 
 // answerTimeout bounds a hang of the egress process, not its work.
 const answerTimeout = 10 * time.Second
@@ -83,6 +89,9 @@ func (p *egressProc) detach(id jail.ID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.jails, id.String())
+	if p.former = append(p.former, id.String()); len(p.former) > maxFormer {
+		p.former = p.former[1:]
+	}
 	if len(p.jails) > 0 {
 		return
 	}
@@ -180,34 +189,55 @@ func (p *egressProc) take(m *Manager, msg wire.Message) error {
 	if a, ok := msg.(wire.Answer); ok {
 		return p.answer(a)
 	}
+	id := jailOf(msg)
+	j := p.jail(id)
+	if j == nil && p.was(id) {
+		return p.late(msg)
+	}
+	if j == nil {
+		return fmt.Errorf("%w: a jail that is not its own", wire.ErrProtocol)
+	}
 	switch msg := msg.(type) {
 	case wire.Event:
-		j, err := p.must(msg.Jail)
-		if err != nil {
-			return err
-		}
 		return m.auditor.egress(p, j, msg)
 	case wire.Outcome:
-		j, err := p.must(msg.Jail)
-		if err != nil {
-			return err
-		}
 		return j.outcome(msg)
 	case wire.Refresh:
-		j, err := p.must(msg.Jail)
-		if err != nil {
-			return err
-		}
-		return j.refresh(m, msg)
+		return j.refresh(msg)
 	case wire.Gone:
-		j, err := p.must(msg.Jail)
-		if err != nil {
-			return err
-		}
 		j.cut(audit.CodeAudit, "the proxy of this jail ended, so it has no network any more")
-		return nil
 	}
-	return fmt.Errorf("%w: a message of the wrong direction", wire.ErrProtocol)
+	return nil
+}
+
+func jailOf(msg wire.Message) string {
+	switch msg := msg.(type) {
+	case wire.Event:
+		return msg.Jail
+	case wire.Outcome:
+		return msg.Jail
+	case wire.Refresh:
+		return msg.Jail
+	case wire.Gone:
+		return msg.Jail
+	}
+	return ""
+}
+
+// late takes a message about a jail that has just been taken back. Nothing that
+// it asks for may happen any more.
+func (p *egressProc) late(msg wire.Message) error {
+	if e, ok := msg.(wire.Event); ok && !e.NoAck {
+		return p.conn.SendMessage(wire.Ack{Records: []wire.Written{{Seq: e.Seq}}})
+	}
+	return nil
+}
+
+// was reports whether id was a jail of this process not long ago.
+func (p *egressProc) was(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Contains(p.former, id)
 }
 
 func (p *egressProc) answer(a wire.Answer) error {
@@ -220,11 +250,4 @@ func (p *egressProc) answer(a wire.Answer) error {
 	delete(p.answers, a.Seq)
 	ch <- a
 	return nil
-}
-
-func (p *egressProc) must(id string) (*liveJail, error) {
-	if j := p.jail(id); j != nil {
-		return j, nil
-	}
-	return nil, fmt.Errorf("%w: a jail that is not its own", wire.ErrProtocol)
 }

@@ -189,7 +189,7 @@ func (x *execution) layout(env *environment) (stage.Layout, error) {
 	inside.Groups = spec.OCI.Process.User.AdditionalGids
 	tree, err := x.m.trustNode().Compose(trust.Input{
 		CADER: env.answer.CADER, User: inside, Home: home, Shell: "/bin/sh", Git: x.opened.Reply.Git,
-		GitHosts: gitHosts(spec.Bindings, env.dropped), Rules: ruleTexts(spec), Timeout: spec.Timeout,
+		GitHosts: gitHosts(spec.Bindings, env.dropped), Policy: policy.Inside(spec),
 	})
 	if err != nil {
 		return stage.Layout{}, err
@@ -236,13 +236,6 @@ func (m *Manager) trustNode() *trust.Node {
 		}
 	}
 	return m.node
-}
-
-func ruleTexts(spec *jail.Spec) (out []string) {
-	for _, r := range spec.Rules {
-		out = append(out, r.String())
-	}
-	return out
 }
 
 // gitHosts are the hosts whose git@ and ssh:// remotes are rewritten to https.

@@ -14,6 +14,7 @@ import (
 	"github.com/omnijail/omnijail/internal/caller"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/policy"
 )
 
 // refreshInterval is how often a value may be asked for again because an
@@ -37,6 +38,7 @@ func (s *sources) start(ctx context.Context, cached []uint16) (dropped []int, er
 	for i := range s.j.spec.Bindings {
 		b := &s.j.spec.Bindings[i]
 		if slices.Contains(cached, uint16(i)) {
+			s.j.secrets[i].gen = 1 // the value at hand; the next one is its second
 			continue
 		}
 		outcome, err := s.resolve(i)
@@ -54,10 +56,7 @@ func (s *sources) start(ctx context.Context, cached []uint16) (dropped []int, er
 		switch {
 		case o.Result == wire.Got:
 		case b.Optional && o.Result == wire.NoValue:
-			if err := s.send(wire.Secret{Jail: s.j.id.String(), Binding: uint16(i), By: wire.ByDrop}); err != nil {
-				return nil, err
-			}
-			dropped = append(dropped, i)
+			dropped = append(dropped, i) // by the egress process, too
 		default:
 			s.failed(i, o)
 			return nil, &jail.OpenError{Code: "credential", Exit: 125, Reason: s.sourceText(i, o)}
@@ -84,29 +83,29 @@ func (s *sources) resolve(i int) (*resolution, error) {
 	msg := wire.Secret{Jail: s.j.id.String(), Binding: uint16(i), Generation: sec.gen}
 	sec.mu.Unlock()
 
-	var rest []creds.Source
-	for _, src := range b.Sources {
-		if src.Kind == creds.SourceEnv {
-			if f := s.sealed[src.Env]; f != nil && len(rest) == 0 {
-				msg.By, msg.Value = wire.ByMemfd, f
-				return &resolution{outcome: outcome}, s.send(msg)
-			}
-			continue
-		}
-		rest = append(rest, src)
+	if f := s.sent(b.Sources); f != nil && msg.Generation == 1 {
+		msg.By, msg.Value = wire.ByMemfd, f
+		return &resolution{outcome: outcome}, s.send(msg)
 	}
+	rest := scoutSources(b.Sources)
 	if len(rest) == 0 {
 		msg.By = wire.ByNone
-		outcome <- wire.Outcome{Binding: uint16(i), Result: wire.NoValue}
-		sec.mu.Lock()
-		sec.outcome = nil
-		sec.mu.Unlock()
-		if b.Optional {
-			return &resolution{outcome: outcome}, nil // start drops it
-		}
 		return &resolution{outcome: outcome}, s.send(msg)
 	}
 	return s.scout(i, msg, outcome, rest)
+}
+
+// sent returns the value that the client sent, if the sources put it first.
+func (s *sources) sent(from []creds.Source) *os.File {
+	for _, src := range from {
+		if src.Kind != creds.SourceEnv {
+			return nil
+		}
+		if f := s.sealed[src.Env]; f != nil {
+			return f
+		}
+	}
+	return nil
 }
 
 // scout has a child that is the caller write the value into a pipe whose read
@@ -160,20 +159,9 @@ func (s *sources) ask(i int, gen uint64, from []creds.Source, value, text *os.Fi
 	})
 }
 
-// commandContext are the variables of the client's that a credential command
-// gets, for keyrings and the like. Nothing of the jail's is among them.
-var commandContext = []string{
-	"PATH", "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
-	"DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "GPG_TTY", "GH_CONFIG_DIR",
-}
-
+// commandEnv is what a credential command gets of the client's environment.
 func (s *sources) commandEnv(from []creds.Source) (env []string) {
-	names := slices.Clone(commandContext)
-	for _, src := range from {
-		names = append(names, src.Pass...)
-	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
+	for _, name := range policy.CommandEnv(from) {
 		if v, ok := s.plan.Context[name]; ok && !strings.ContainsRune(v, 0) {
 			env = append(env, name+"="+v)
 		}
@@ -247,28 +235,51 @@ func (s *sources) sourceText(i int, o wire.Outcome) string {
 	return fmt.Sprintf("credential %q: %s", b.Name, why)
 }
 
-// refresh answers an egress process whose value an upstream refused: the source
-// is asked again, at most once a minute. A value of the client's own is not.
-func (j *liveJail) refresh(_ *Manager, r wire.Refresh) error {
+// refresh answers an egress process whose value an upstream refused or whose
+// time is up: the source is asked again, at most once a minute. It asks once a
+// generation, so one that comes too soon is answered later. A value of the
+// client's own cannot be asked for again.
+func (j *liveJail) refresh(r wire.Refresh) error {
 	if int(r.Binding) >= len(j.secrets) {
 		return fmt.Errorf("%w: a binding that the jail does not have", wire.ErrProtocol)
 	}
-	sec := j.secrets[r.Binding]
+	i := int(r.Binding)
+	sec := j.secrets[i]
 	sec.mu.Lock()
-	ok := r.Generation == sec.gen && sec.outcome == nil && time.Since(sec.asked) >= refreshInterval && j.sources != nil
+	ok := r.Generation == sec.gen && sec.outcome == nil && j.sources != nil
+	wait := refreshInterval - time.Since(sec.asked)
 	sec.mu.Unlock()
-	if !ok {
+	if !ok || len(scoutSources(j.spec.Bindings[i].Sources)) == 0 {
 		return nil
 	}
 	go func() {
-		res, err := j.sources.resolve(int(r.Binding))
-		if err == nil {
-			j.sources.report(int(r.Binding), res)
-		} else if !errors.Is(err, errEgressGone) {
-			j.events.note(fmt.Sprintf("credential %q was not renewed: %v", j.spec.Bindings[r.Binding].Name, err), "")
+		select {
+		case <-time.After(wait):
+			j.sources.renew(i)
+		case <-j.ctx.Done():
 		}
 	}()
 	return nil
+}
+
+// renew asks the sources of a binding again.
+func (s *sources) renew(i int) {
+	res, err := s.resolve(i)
+	if err == nil {
+		s.report(i, res)
+	} else if !errors.Is(err, errEgressGone) {
+		s.j.events.note(fmt.Sprintf("credential %q was not renewed: %v", s.j.spec.Bindings[i].Name, err), "")
+	}
+}
+
+// scoutSources returns the sources that a scout resolves.
+func scoutSources(from []creds.Source) (out []creds.Source) {
+	for _, src := range from {
+		if src.Kind != creds.SourceEnv {
+			out = append(out, src)
+		}
+	}
+	return out
 }
 
 // commandsOf returns the sources whose value may be kept for a moment: commands,

@@ -123,7 +123,7 @@ func (n *Node) write(t testing.TB, name, text string) string {
 }
 
 // LabNames are the names that the node's configuration sends to the lab.
-var LabNames = []string{"github.com", "api.github.com", "codeload.github.com", "example.test", "api.example.test", "other.test"}
+var LabNames = []string{"github.com", "api.github.com", "codeload.github.com", "example.test", "api.example.test", "git.example.test", "other.test"}
 
 func (n *Node) configure(t testing.TB, over map[string]any) {
 	t.Helper()

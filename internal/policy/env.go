@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
@@ -41,11 +42,23 @@ func (d *Document) PassNames() []string {
 func (d *Document) CommandNames() []string {
 	var out []string
 	for _, c := range d.Credentials {
-		for _, s := range c.Sources {
-			if len(s.Argv) > 0 {
-				out = appendNew(out, commandNames...)
-				out = appendNew(out, s.Pass...)
-			}
+		for _, name := range CommandEnv(c.Sources) {
+			out = appendNew(out, name)
+		}
+	}
+	return out
+}
+
+// CommandEnv returns the names that the commands among the sources get from the
+// client's environment; none without a command.
+func CommandEnv(sources []creds.Source) []string {
+	var out []string
+	for _, s := range sources {
+		if len(s.Argv) == 0 {
+			continue
+		}
+		for _, name := range append(slices.Clone(commandNames), s.Pass...) {
+			out = appendNew(out, name)
 		}
 	}
 	return out

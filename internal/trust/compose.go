@@ -3,8 +3,6 @@ package trust
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
-	"time"
 
 	"github.com/omnijail/omnijail/internal/jail"
 )
@@ -18,8 +16,7 @@ type Input struct {
 	Shell    string  // the shell inside
 	Git      []jail.GitSetting
 	GitHosts []string // hosts whose git@ and ssh:// remotes are rewritten to https
-	Rules    []string // canonical rules, for policy.json
-	Timeout  time.Duration
+	Policy   []byte   // what the jail may know of its policy: policy.json
 }
 
 // Group is one line of the group file.
@@ -56,33 +53,11 @@ func (n *Node) Compose(in Input) (Tree, error) {
 	t.file("/etc/resolv.conf", []byte(resolvConf))
 	t.file("/etc/machine-id", machineID())
 	t.file("/etc/gitconfig", gitConfig(in.Git, in.GitHosts))
-	policy, err := policyJSON(in)
-	if err != nil {
-		return Tree{}, err
-	}
-	t.file(policyFile, policy)
+	t.file(policyFile, in.Policy)
 	if err := n.stores(&t, in.CADER); err != nil {
 		return Tree{}, err
 	}
 	return t, nil
-}
-
-// policyJSON is what the jail may know of its policy: what it may do, never where
-// a credential comes from.
-func policyJSON(in Input) ([]byte, error) {
-	limits := map[string]string{}
-	if in.Timeout > 0 {
-		limits["timeout"] = in.Timeout.String()
-	}
-	rules := in.Rules
-	if rules == nil {
-		rules = []string{}
-	}
-	b, err := json.MarshalIndent(struct {
-		Rules  []string          `json:"rules"`
-		Limits map[string]string `json:"limits"`
-	}{rules, limits}, "", "  ")
-	return append(b, '\n'), err
 }
 
 // machineID is random: the node's own would name the node.

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/omnijail/omnijail/internal/jail"
 )
@@ -89,24 +88,5 @@ func TestGitReadsBackWhatWasWritten(t *testing.T) {
 	}
 	if string(out) != want.String() {
 		t.Errorf("git reads %q\nwant %q", out, want.String())
-	}
-}
-
-// TestS32_PolicyFileTellsRulesAndLimitsOnly is the golden of policy.json.
-func TestS32_PolicyFileTellsRulesAndLimitsOnly(t *testing.T) {
-	in := input(nil)
-	in.Rules, in.Timeout = []string{"GET api.github.com/**"}, time.Minute
-	got, err := policyJSON(in)
-	const want = `{
-  "rules": [
-    "GET api.github.com/**"
-  ],
-  "limits": {
-    "timeout": "1m0s"
-  }
-}
-`
-	if err != nil || string(got) != want {
-		t.Errorf("%v\n%s", err, got)
 	}
 }

@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"encoding/base64"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// clientsPolicy authenticates every client of the suite, each on its own host.
+const clientsPolicy = `
+caller: [cwd, tty, timeout, env, write, read]
+write_paths: ["."]
+egress_rules:
+  - "* github.com/**"
+  - "* api.github.com/**"
+  - "GET api.example.test/**"
+  - "* git.example.test/**"
+credential_proxy:
+  - {type: gh_basic, foreign: deny, source: {env: E2E_TOKEN}}
+  - {type: git_https, target: git.example.test, source: {env: E2E_TOKEN}}
+  - {type: https_bearer, target: api.example.test, source: {env: E2E_TOKEN}}
+`
+
+// hunt runs its arguments and then looks, from inside, for what must not be
+// there: the token, raw or as a Basic password, and proxy variables. The
+// patterns do not match themselves, since /proc shows them.
+var hunt = `"$@"; rc=$?
+if env | grep -i proxy; then exit 91; fi
+if grep -saEl -D skip '` + hidden(Token) + `|` + hidden(base64.StdEncoding.EncodeToString([]byte("x-access-token:"+Token))) + `' \
+  -r "$HOME" /run /etc /tmp /var /root /home "$PWD" /proc/[0-9]*/environ /proc/[0-9]*/cmdline; then exit 92; fi
+exit $rc`
+
+// hidden is a pattern for s in which s itself does not occur.
+func hidden(s string) string { return s[:8] + "[" + s[8:9] + "]" + strings.ReplaceAll(s[9:], "+", "[+]") }
+
+// client runs argv as alice in dir with the clients' policy, hunting afterwards.
+func (n *Node) client(t testing.TB, dir string, argv ...string) Output {
+	t.Helper()
+	return n.Run(t, Ctl{
+		UID: Alice, Dir: dir, Env: []string{"E2E_TOKEN=" + Token},
+		Args: append([]string{"exec", "--policy", "clients", "--", "sh", "-c", hunt, "sh"}, argv...),
+	})
+}
+
+const javaClient = `
+import java.net.URI;
+import java.net.http.*;
+
+public class X {
+  public static void main(String[] a) throws Exception {
+    HttpRequest r = HttpRequest.newBuilder(URI.create(a[0])).build();
+    System.out.println(HttpClient.newHttpClient().send(r, HttpResponse.BodyHandlers.ofString()).body());
+  }
+}`
+
+const goClient = `package main
+
+import ("io"; "net/http"; "os")
+
+func main() {
+	resp, err := http.Get(os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	io.Copy(os.Stdout, resp.Body)
+}`
+
+// buildGo builds a program for the jail, as static as Go makes it.
+func buildGo(t testing.TB, dir, name, source string) {
+	t.Helper()
+	src := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(src, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, name), src)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+func TestClientsAreAuthenticatedAndKnowNoSecret(t *testing.T) {
+	t.Parallel()
+	n := NewNode(t, Options{Policy: map[string]string{"clients": clientsPolicy}})
+	dir := n.Workspace(t, Alice, map[string]string{"X.java": javaClient})
+	buildGo(t, dir, "client", goClient)
+
+	const url = "https://api.example.test/user"
+	for _, c := range []struct {
+		name string
+		argv []string
+	}{
+		{"gh", []string{"gh", "api", "user"}},
+		{"curl", []string{"curl", "-sS", url}},
+		{"wget", []string{"wget", "-qO-", url}},
+		{"python", []string{"/usr/bin/python3", "-c", "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())", url}},
+		{"node", []string{"node", "-e", "fetch(process.argv[1]).then(r => r.text()).then(console.log)", url}},
+		{"go", []string{"./client", url}},
+		{"java", []string{"java", "X.java", url}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := exec.LookPath(c.argv[0]); err != nil && c.name == "java" {
+				t.Skip("no JDK on this node")
+			}
+			n.Lab.Forget()
+			o := n.client(t, dir, c.argv...).Want(t, 0)
+			if !strings.Contains(o.Stdout, `"login":"octocat"`) {
+				t.Errorf("stdout %q\nstderr: %s", o.Stdout, o.Stderr)
+			}
+			if seen := n.Lab.Seen(); len(seen) != 1 || !seen[0].Authorized {
+				t.Errorf("the upstream saw %+v", seen)
+			}
+		})
+	}
+	t.Run("the hunt finds what is there", func(t *testing.T) {
+		n.client(t, dir, "sh", "-c", "printf %s%s "+Token[:5]+" "+Token[5:]+" > $HOME/x").Want(t, 92)
+		n.client(t, dir, "true").Want(t, 0)
+	})
+}
