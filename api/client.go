@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/omnijail/omnijail/internal/peercred"
 )
 
 // DefaultSocket is where omnijaild listens unless told otherwise.
@@ -37,7 +39,7 @@ func (c *Client) Dial(ctx context.Context) (*net.UnixConn, error) {
 		return nil, &DialError{Socket: path, Err: err}
 	}
 	uc := conn.(*net.UnixConn)
-	if err := checkServer(uc, path); err != nil {
+	if err := peercred.CheckServer(uc, path); err != nil {
 		uc.Close()
 		return nil, &DialError{Socket: path, Err: err}
 	}
