@@ -135,7 +135,7 @@ func (s *staging) base(dir string) (outer int, err error) {
 	if err != nil {
 		return -1, err
 	}
-	if err := place1(outer, "proc", proc); err != nil {
+	if err := mountAndClose(outer, "proc", proc); err != nil {
 		return -1, err
 	}
 	if err := s.makeEmpty(outer); err != nil {
@@ -145,7 +145,7 @@ func (s *staging) base(dir string) (outer int, err error) {
 	if err != nil {
 		return -1, err
 	}
-	return outer, placeKept(outer, "root", s.root)
+	return outer, mountAt(outer, "root", s.root)
 }
 
 // makeEmpty makes the file and the directory that masks are clones of.
@@ -165,7 +165,7 @@ func (s *staging) makeEmpty(outer int) error {
 	if err := restrict(fs, unix.MOUNT_ATTR_RDONLY); err != nil {
 		return err
 	}
-	if err := placeKept(outer, "empty", fs); err != nil {
+	if err := mountAt(outer, "empty", fs); err != nil {
 		return err
 	}
 	defer unix.Close(fs)
@@ -177,14 +177,14 @@ func (s *staging) makeEmpty(outer int) error {
 	return nil
 }
 
-// place1 attaches tree at path below dir and closes it.
-func place1(dir int, path string, tree int) error {
+// mountAndClose is mountAt for a tree that is needed no more.
+func mountAndClose(dir int, path string, tree int) error {
 	defer unix.Close(tree)
-	return placeKept(dir, path, tree)
+	return mountAt(dir, path, tree)
 }
 
-// placeKept attaches tree at path below dir.
-func placeKept(dir int, path string, tree int) error {
+// mountAt attaches tree at path below dir.
+func mountAt(dir int, path string, tree int) error {
 	at, err := beneath(dir, path)
 	if err != nil {
 		return err

@@ -28,15 +28,15 @@ func (s *staging) step(step Step) error {
 		if err != nil {
 			return err
 		}
-		return place1(s.root, at, t)
+		return mountAndClose(s.root, at, t)
 	case OpDevice:
 		return s.device(step, at)
 	case OpPts:
-		return placeKept(s.root, at, s.pts)
+		return mountAt(s.root, at, s.pts)
 	case OpBind:
 		return s.bind(step, at)
 	case OpGrant:
-		return placeKept(s.root, at, s.trees[step.Grant])
+		return mountAt(s.root, at, s.trees[step.Grant])
 	case OpNest:
 		return attach(s.trees[step.Grant], s.names[step.Outer][step.Name])
 	}
@@ -81,7 +81,7 @@ func (s *staging) device(step Step, at string) error {
 		unix.Close(t)
 		return err
 	}
-	return place1(s.root, at, t)
+	return mountAndClose(s.root, at, t)
 }
 
 // bind binds a directory of the node, which must be root's.
@@ -99,7 +99,7 @@ func (s *staging) bind(step Step, at string) error {
 		unix.Close(t)
 		return err
 	}
-	return place1(s.root, at, t)
+	return mountAndClose(s.root, at, t)
 }
 
 // protect acts on the descriptor that the scout resolved. For the kernel it is a

@@ -7,19 +7,21 @@ import (
 	"time"
 )
 
+// bare is the command line of the same mounts by hand.
+var bare = []string{
+	"--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin",
+	"--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
+	"--ro-bind", "/sys/devices/system/cpu", "/sys/devices/system/cpu", "--ro-bind", "/etc/passwd", "/etc/passwd",
+	"--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/dev/shm", "--tmpfs", "/home/someone", "--proc", "/proc",
+	"--ro-bind", "/dev/null", "/proc/keys", "--ro-bind", "/dev/null", "/proc/timer_list",
+	"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup", "--die-with-parent", "/bin/true",
+}
+
 // BenchmarkStart runs /bin/true through the whole way (pipes, devpts, plan,
 // stage, bwrap, init) and, in turn with it, through a bare bwrap as root with
 // the same mounts. It reports the medians and their ratio.
 func BenchmarkStart(b *testing.B) {
 	r := newRig(b)
-	bare := []string{
-		"--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin",
-		"--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
-		"--ro-bind", "/sys/devices/system/cpu", "/sys/devices/system/cpu", "--ro-bind", "/etc/passwd", "/etc/passwd",
-		"--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/dev/shm", "--tmpfs", "/home/someone", "--proc", "/proc",
-		"--ro-bind", "/dev/null", "/proc/keys", "--ro-bind", "/dev/null", "/proc/timer_list",
-		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup", "--die-with-parent", "/bin/true",
-	}
 	var ours, theirs []time.Duration
 	for b.Loop() {
 		begin := time.Now()

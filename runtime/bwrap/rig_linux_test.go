@@ -80,8 +80,9 @@ type command struct {
 	descs  stage.Descriptors
 	stdin  io.Reader
 	launch func(*jail.Launch)
-	tty    *os.File // slave for all three slots
-	stage  func() error
+	tty    *os.File     // slave for all three slots
+	stage  func() error // before the plan
+	opts   spawn.Options
 }
 
 type outcome struct {
@@ -92,19 +93,23 @@ type outcome struct {
 }
 
 func layout() stage.Layout {
-	return stage.Layout{
+	l := stage.Layout{
 		User: jail.User{UID: uid, GID: gid, Home: jailHome}, Home: jailHome,
-		Masks:  stage.ProcMasks(spec().OCI.Linux.MaskedPaths),
-		Files:  []stage.File{{Path: "/etc/passwd", Data: []byte("root:x:0:0::/root:/bin/sh\nu:x:1000:1001::/home/someone:/bin/sh\n"), Mode: 0o644}},
-		System: must(stage.SystemDirs(spec().OCI.Mounts)),
+		Files: []stage.File{{Path: "/etc/passwd", Data: []byte("root:x:0:0::/root:/bin/sh\nu:x:1000:1001::/home/someone:/bin/sh\n"), Mode: 0o644}},
 	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
+	for _, m := range spec().OCI.Mounts {
+		target, err := os.Readlink(m.Source) // as the node has it: a directory or a link
+		if err != nil {
+			target = ""
+		}
+		l.System = append(l.System, stage.System{Path: m.Destination, Source: m.Source, Link: target})
 	}
-	return v
+	for _, p := range spec().OCI.Linux.MaskedPaths {
+		if info, err := os.Lstat(p); err == nil {
+			l.Masks = append(l.Masks, stage.ProcMask{Path: p, Dir: info.IsDir()})
+		}
+	}
+	return l
 }
 
 func spec() *jail.Spec {
@@ -161,10 +166,7 @@ func (r *rig) start(t testing.TB, c command) (*started, error) {
 	if c.launch != nil {
 		c.launch(l)
 	}
-	record, err := spawn.LaunchFile(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := launchFile(t, l)
 	channel, end, err := spawn.NewChannel()
 	if err != nil {
 		t.Fatal(err)
@@ -174,15 +176,33 @@ func (r *rig) start(t testing.TB, c command) (*started, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.process, err = r.pool.Start(s.cmd, spawn.Options{Stage: func() error {
+	c.opts.Stage = func() error {
 		if c.stage != nil {
 			if err := c.stage(); err != nil {
 				return err
 			}
 		}
 		return plan.Apply(r.dir, c.descs, c.layout.Grants)
-	}})
+	}
+	s.process, err = r.pool.Start(s.cmd, c.opts)
 	return s, err
+}
+
+func launchFile(t testing.TB, l *jail.Launch) *os.File {
+	t.Helper()
+	b, err := jail.EncodeLaunch(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.CreateTemp("", "launch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(f.Name())
+	if _, err := f.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 // stdio makes pipes for the three slots, and reads what comes out.
