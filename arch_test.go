@@ -35,7 +35,7 @@ var table = arch.Rules{
 		"internal/confine":   {"internal/jail", "internal/seccomp"},
 
 		"netns":         {"netns/bpf", "netns/addrplan"},
-		"netns/dnsstub": {"internal/egress"},
+		"netns/dnsstub": {"internal/egress", "netns/addrplan"},
 		"mitm":          {"creds", "internal/egress", "internal/audit"},
 
 		"internal/egressd":      {"mitm", "creds", "internal/egress", "netns/dnsstub", "internal/audit", "internal/egressd/wire", "internal/seccomp"},
@@ -52,7 +52,7 @@ var table = arch.Rules{
 		"internal/lab":  {"internal/lab"},
 		"internal/arch": {},
 		"internal/e2e":  {"api", "internal/lab"},
-		"examples/demo": {"internal/lab", "api"},
+		"examples/demo": {"internal/lab", "api", "internal/cleanup"},
 		"cmd/omnijaild": {"api", "internal/config", "internal/daemon", "internal/server", "internal/egressd", "internal/node", "internal/policy", "internal/audit", "internal/cgroup", "internal/cleanup",
 			"internal/jail", "internal/peercred", "internal/spawn", "netns", "runtime/bwrap"},
 		"cmd/omnijail-init": {"internal/scout", "internal/confine", "internal/initrun"},
