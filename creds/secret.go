@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 )
 
 // MaxSecret is the longest value, in bytes.
@@ -40,10 +39,10 @@ func NewSecret(b []byte) (Secret, error) {
 	return Secret{reveal: func() []byte { return value }}, nil
 }
 
-// Read reads a value to the end of f, which may be a pipe, a file or a memfd, and
-// removes one trailing newline. A deadline is the caller's to set on f.
-func Read(f *os.File) (Secret, error) {
-	b, err := io.ReadAll(io.LimitReader(f, MaxSecret+3)) // room for CR, LF and the byte too many
+// Read reads a value to the end of r, a pipe, a file or a memfd, and removes one
+// trailing newline. A deadline is the caller's to set.
+func Read(r io.Reader) (Secret, error) {
+	b, err := io.ReadAll(io.LimitReader(r, MaxSecret+3)) // room for CR, LF and the byte too many
 	defer clear(b)
 	if err != nil {
 		return Secret{}, fmt.Errorf("read the value: %w", err)

@@ -1,6 +1,7 @@
 package egressd
 
 import (
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -63,6 +64,23 @@ func TestS12_ValuesArriveByDescriptor(t *testing.T) {
 				t.Errorf("got %d %.40q", o.Result, o.Text)
 			}
 		})
+	}
+}
+
+// Bindings with one source are sent the same open file, and each reads it.
+func TestReadingAMemfdDoesNotMoveIt(t *testing.T) {
+	f := memfd(t, "s3cret", allSeals)
+	for _, at := range []int64{0, 3, 6} {
+		if _, err := f.Seek(at, io.SeekStart); err != nil {
+			t.Fatal(err)
+		}
+		s, result := readValue(wire.ByMemfd, f)
+		if result != wire.Got || string(s.Reveal()) != "s3cret" {
+			t.Errorf("from %d: %v", at, result)
+		}
+		if now, err := f.Seek(0, io.SeekCurrent); err != nil || now != at {
+			t.Errorf("reading moved it from %d to %d, %v", at, now, err)
+		}
 	}
 }
 

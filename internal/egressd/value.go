@@ -3,6 +3,7 @@ package egressd
 import (
 	"errors"
 	"io"
+	"math"
 	"os"
 	"time"
 
@@ -21,9 +22,10 @@ func readValue(by wire.Delivery, f *os.File) (creds.Secret, wire.Result) {
 		if !wire.Sealed(f) {
 			return creds.Secret{}, wire.NotSealed
 		}
-		if _, err := f.Seek(0, io.SeekStart); err != nil { // the client left it at its end
-			return creds.Secret{}, wire.Broken
-		}
+		// By position: the client left it at its end, and bindings with the same
+		// source hold one open file, so reading one would move the others.
+		s, err := creds.Read(io.NewSectionReader(f, 0, math.MaxInt64))
+		return s, resultOf(err)
 	case wire.ByPipe:
 		if err := f.SetReadDeadline(time.Now().Add(valueTimeout)); err != nil {
 			return creds.Secret{}, wire.Broken // a descriptor that can block for ever
