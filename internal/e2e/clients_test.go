@@ -29,12 +29,15 @@ credential_proxy:
 // patterns do not match themselves, since /proc shows them.
 var hunt = `"$@"; rc=$?
 if env | grep -i proxy; then exit 91; fi
-if grep -saEl -D skip '` + hidden(Token) + `|` + hidden(base64.StdEncoding.EncodeToString([]byte("x-access-token:"+Token))) + `' \
-  -r "$HOME" /run /etc /tmp /var /root /home "$PWD" /proc/[0-9]*/environ /proc/[0-9]*/cmdline; then exit 92; fi
+found=$(grep -saEl -D skip -r '` + hidden(Token) + `|` + hidden(base64.StdEncoding.EncodeToString([]byte("x-access-token:"+Token))) + `' \
+  "$HOME" /run /etc /tmp /var /root /home "$PWD" /proc/[0-9]*/environ /proc/[0-9]*/cmdline)
+if [ "$found" ]; then echo "$found"; exit 92; fi
 exit $rc`
 
 // hidden is a pattern for s in which s itself does not occur.
-func hidden(s string) string { return s[:8] + "[" + s[8:9] + "]" + strings.ReplaceAll(s[9:], "+", "[+]") }
+func hidden(s string) string {
+	return s[:8] + "[" + s[8:9] + "]" + strings.ReplaceAll(s[9:], "+", "[+]")
+}
 
 // client runs argv as alice in dir with the clients' policy, hunting afterwards.
 func (n *Node) client(t testing.TB, dir string, argv ...string) Output {
