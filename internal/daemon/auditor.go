@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
@@ -16,6 +18,9 @@ type auditor struct {
 	queue   chan pending
 	done    chan struct{}
 	log     *slog.Logger
+
+	mu     sync.RWMutex // read-held while queueing, so that close never meets a sender
+	closed bool
 }
 
 type pending struct {
@@ -104,7 +109,19 @@ func (a *auditor) egress(p *egressProc, j *liveJail, e wire.Event) error {
 	if !e.NoAck {
 		item.proc, item.seq = p, e.Seq
 	}
-	a.queue <- item
+	return a.put(item)
+}
+
+var errAuditClosed = errors.New("the journal is closed")
+
+// put queues one record, waiting while the queue is full.
+func (a *auditor) put(p pending) error {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if a.closed {
+		return errAuditClosed
+	}
+	a.queue <- p
 	return nil
 }
 
@@ -115,7 +132,9 @@ func (a *auditor) own(rec audit.Record) (audit.Record, error) {
 		err error
 	}
 	ch := make(chan result, 1)
-	a.queue <- pending{rec: rec, written: func(r audit.Record, err error) { ch <- result{r, err} }}
+	if err := a.put(pending{rec: rec, written: func(r audit.Record, err error) { ch <- result{r, err} }}); err != nil {
+		return rec, err
+	}
 	res := <-ch
 	if res.err != nil {
 		return rec, fmt.Errorf("audit: %w", res.err)
@@ -123,8 +142,11 @@ func (a *auditor) own(rec audit.Record) (audit.Record, error) {
 	return res.rec, nil
 }
 
-// close writes what is queued and ends. Nothing may be queued any more.
+// close writes what is queued and ends. What comes later is refused.
 func (a *auditor) close() {
+	a.mu.Lock()
+	a.closed = true
 	close(a.queue)
+	a.mu.Unlock()
 	<-a.done
 }

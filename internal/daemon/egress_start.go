@@ -96,6 +96,9 @@ func (m *Manager) startEgress(ctx context.Context, key egressKey) (*egressProc, 
 		return nil, fmt.Errorf("start egress process: %w", err)
 	}
 	p := newEgressProc(key, conn, func() { group.Kill() })
+	m.mu.Lock()
+	m.alive[p] = true
+	m.mu.Unlock()
 	go p.read(m)
 	go m.reapEgress(p, cmd, group)
 
@@ -144,6 +147,7 @@ func (m *Manager) reapEgress(p *egressProc, cmd *exec.Cmd, group *cgroup.Group) 
 	why := p.why
 	p.mu.Unlock()
 	m.mu.Lock()
+	delete(m.alive, p)
 	if m.procs[p.key] == p {
 		delete(m.procs, p.key)
 		m.metrics.egress.Dec()

@@ -89,7 +89,11 @@ func (x *execution) register() {
 	m := x.m
 	m.mu.Lock()
 	m.jails[x.j.id] = x.j
+	closing := m.closing
 	m.mu.Unlock()
+	if closing { // admitted a moment before, and missed by Close
+		x.j.end(stopping)
+	}
 	m.metrics.jails.Inc()
 	x.undo.Add(func() error {
 		m.mu.Lock()

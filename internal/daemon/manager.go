@@ -3,8 +3,10 @@ package daemon
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,10 +53,12 @@ type Manager struct {
 	mu       sync.Mutex
 	jails    map[jail.ID]*liveJail
 	perUID   map[uint32]int
-	procs    map[egressKey]*egressProc
+	procs    map[egressKey]*egressProc // that take new jails
+	alive    map[*egressProc]bool      // these and the retired ones
 	starting map[egressKey]*sync.Mutex
 	failures map[egressKey][]time.Time
 	draining bool
+	closing  bool
 	empty    *sync.Cond // when the last jail is gone
 	node     *trust.Node
 }
@@ -68,7 +72,7 @@ func New(cfg Config) (*Manager, error) {
 	m := &Manager{
 		cfg: cfg, auditor: newAuditor(cfg.Journal, cfg.Log), metrics: newMetrics(), node: node,
 		jails: map[jail.ID]*liveJail{}, perUID: map[uint32]int{}, procs: map[egressKey]*egressProc{},
-		starting: map[egressKey]*sync.Mutex{}, failures: map[egressKey][]time.Time{},
+		alive: map[*egressProc]bool{}, starting: map[egressKey]*sync.Mutex{}, failures: map[egressKey][]time.Time{},
 	}
 	m.empty = sync.NewCond(&m.mu)
 	return m, nil
@@ -112,6 +116,7 @@ type Plan struct {
 // Ticket is a Plan's place in the table. It must be released.
 type Ticket struct {
 	m    *Manager
+	uid  uint32
 	plan *Plan
 	once sync.Once
 }
@@ -119,32 +124,39 @@ type Ticket struct {
 // Admit gives a Plan its place, or refuses it: draining, or too many of this
 // caller's.
 func (m *Manager) Admit(p *Plan) (*Ticket, *api.Error) {
+	t, refused := m.admit(p.Caller.UID(), p.MaxJails)
+	if refused == nil {
+		t.plan = p
+	}
+	return t, refused
+}
+
+func (m *Manager) admit(uid uint32, most int) (*Ticket, *api.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.draining {
 		return nil, api.Refuse(http.StatusServiceUnavailable, "draining", "this node is draining: no new jail is started")
 	}
-	if n := m.perUID[p.Caller.UID()]; n >= p.MaxJails {
+	if n := m.perUID[uid]; n >= most {
 		return nil, api.Refuse(http.StatusTooManyRequests, "too_many_jails", "you have %d jails, which is your limit", n).
 			Hint("omnijailctl ls, then omnijailctl kill ID")
 	}
-	m.perUID[p.Caller.UID()]++
-	return &Ticket{m: m, plan: p}, nil
+	m.perUID[uid]++
+	return &Ticket{m: m, uid: uid}, nil
 }
 
 // Release gives the place back. It may be called again.
-func (t *Ticket) Release() {
-	t.once.Do(func() {
-		t.m.mu.Lock()
-		defer t.m.mu.Unlock()
-		uid := t.plan.Caller.UID()
-		if t.m.perUID[uid]--; t.m.perUID[uid] <= 0 {
-			delete(t.m.perUID, uid)
-		}
-		if len(t.m.perUID) == 0 {
-			t.m.empty.Broadcast()
-		}
-	})
+func (t *Ticket) Release() { t.once.Do(func() { t.m.release(t.uid) }) }
+
+func (m *Manager) release(uid uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.perUID[uid]--; m.perUID[uid] <= 0 {
+		delete(m.perUID, uid)
+	}
+	if len(m.perUID) == 0 {
+		m.empty.Broadcast()
+	}
 }
 
 // Drain refuses new jails and waits until the running ones have ended, ctx is
@@ -178,24 +190,24 @@ func (m *Manager) Drain(ctx context.Context, timeout time.Duration) int {
 // stays open; it is the caller's.
 func (m *Manager) Close() {
 	m.mu.Lock()
-	m.draining = true
-	jails, procs := m.jails, m.procs
-	m.procs = map[egressKey]*egressProc{}
-	var all []*liveJail
-	for _, j := range jails {
-		all = append(all, j)
-	}
+	m.draining, m.closing = true, true
+	jails := slices.Collect(maps.Values(m.jails))
 	m.mu.Unlock()
-	for _, j := range all {
-		j.end("omnijaild is stopping")
+	for _, j := range jails {
+		j.end(stopping)
 	}
 	m.Drain(context.Background(), 0)
+	m.mu.Lock()
+	procs := slices.Collect(maps.Keys(m.alive))
+	m.mu.Unlock()
 	for _, p := range procs {
 		p.end(nil)
 		<-p.dead
 	}
 	m.auditor.close()
 }
+
+const stopping = "omnijaild is stopping"
 
 // View is what one caller may see and end: their own. Root sees all.
 type View struct {
