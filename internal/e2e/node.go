@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,6 +40,7 @@ const hang = 60 * time.Second
 type Options struct {
 	Config map[string]any    // keys laid over the configuration
 	Policy map[string]string // root-owned policies by name
+	DNS    string            // the node's resolver for names that the lab does not serve
 	NoLab  bool
 }
 
@@ -108,7 +110,7 @@ func NewNode(t testing.TB, o Options) *Node {
 	for name, text := range o.Policy {
 		n.write(t, "policies/"+name+".yaml", text)
 	}
-	n.configure(t, o.Config)
+	n.configure(t, o)
 	n.Start(t)
 	return n
 }
@@ -125,7 +127,7 @@ func (n *Node) write(t testing.TB, name, text string) string {
 // LabNames are the names that the node's configuration sends to the lab.
 var LabNames = []string{"github.com", "api.github.com", "codeload.github.com", "example.test", "api.example.test", "git.example.test", "other.test"}
 
-func (n *Node) configure(t testing.TB, over map[string]any) {
+func (n *Node) configure(t testing.TB, o Options) {
 	t.Helper()
 	c := map[string]any{
 		"socket": n.Socket, "group": strconv.Itoa(socketGID), "egress_user": strconv.Itoa(egressUID),
@@ -136,11 +138,11 @@ func (n *Node) configure(t testing.TB, over map[string]any) {
 		for _, name := range LabNames {
 			hosts[name] = n.Lab.HTTPS().String()
 		}
-		c["upstream"] = map[string]any{"hosts": hosts, "ca_files": []string{n.write(t, "ca.pem", string(n.Lab.CA()))}}
+		c["upstream"] = map[string]any{
+			"hosts": hosts, "ca_files": []string{n.write(t, "ca.pem", string(n.Lab.CA()))}, "dns": o.DNS,
+		}
 	}
-	for k, v := range over {
-		c[k] = v
-	}
+	maps.Copy(c, o.Config)
 	b, err := json.Marshal(c) // JSON is YAML
 	if err != nil {
 		t.Fatal(err)
