@@ -16,6 +16,7 @@ type Descriptors struct {
 	Trees []*os.File   // per grant, from CloneTree
 	Names [][]*os.File // per grant and name; nil for a masked name that has gone
 	Pts   *os.File     // a detached devpts
+	Root  *Root        // made ahead of time, used up; nil for none
 }
 
 // staging is an Apply under way. All of it runs on one thread.
@@ -25,6 +26,7 @@ type staging struct {
 	names [][]int
 	pts   int
 	root  int // the jail's root, attached
+	ahead *Root
 	empty [2]int
 }
 
@@ -45,6 +47,9 @@ func (p Plan) Apply(dir string, d Descriptors, grants []jail.OpenGrant) error {
 	}
 	defer s.close()
 	for _, step := range p.Steps {
+		if s.ahead.has(step) {
+			continue
+		}
 		if err := s.step(step); err != nil {
 			return fmt.Errorf("stage %s: %w", step, err)
 		}
@@ -64,6 +69,10 @@ func (s *staging) take(d Descriptors) error {
 		return errors.New("no devpts")
 	}
 	s.pts = number(d.Pts)
+	if d.Root != nil && !d.Root.fits(s.plan.Steps) {
+		return errors.New("the prepared root is for another layout")
+	}
+	s.ahead = d.Root
 	for i, t := range d.Trees {
 		if t == nil || len(d.Names[i]) != s.plan.names[i] {
 			return errors.New("a tree or a name of a grant is missing")
@@ -141,8 +150,9 @@ func (s *staging) base(dir string) (outer int, err error) {
 	if err := s.makeEmpty(outer); err != nil {
 		return -1, err
 	}
-	s.root, err = newTmpfs(0o755, 0, 0, 64<<20, quiet)
-	if err != nil {
+	if s.ahead != nil {
+		s.root = s.ahead.mount
+	} else if s.root, err = newTmpfs(0o755, 0, 0, rootSize, quiet); err != nil {
 		return -1, err
 	}
 	return outer, mountAt(outer, "root", s.root)
@@ -235,7 +245,11 @@ func (s *staging) finish(outer int, grants []jail.OpenGrant) error {
 }
 
 func (s *staging) close() {
-	for _, fd := range []int{s.root, s.empty[0], s.empty[1]} {
+	fds := s.empty[:]
+	if s.ahead == nil { // else its owner's
+		fds = append(fds, s.root)
+	}
+	for _, fd := range fds {
 		if fd > 0 {
 			unix.Close(fd)
 		}
