@@ -60,11 +60,24 @@ var shared = sync.OnceValues(func() (*rig, error) {
 	return r, err
 })
 
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built {
+		if r, err := shared(); err == nil {
+			os.RemoveAll(r.dir)
+		}
+	}
+	os.Exit(code)
+}
+
+var built bool // whether any test asked for the rig
+
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
+	built = true
 	r, err := shared()
 	if err != nil {
 		t.Fatal(err)
