@@ -81,12 +81,28 @@ func (t *tree) frozen(dir string) (bool, error) {
 	return strings.TrimSpace(string(text)) == "FROZEN", err
 }
 
+// thaw thaws what is below, too: whoever froze one of those may have died before
+// it came to thawing.
 func (t *tree) thaw(dir string) error {
 	file, value := "freezer.state", "THAWED"
 	if t.v2 {
 		file, value = "cgroup.freeze", "0"
 	}
-	return write(filepath.Join(dir, file), value)
+	return walk(dir, func(d string) error { return write(filepath.Join(d, file), value) })
+}
+
+// walk calls visit for each cgroup at and below dir. One that was removed
+// meanwhile is no error.
+func walk(dir string, visit func(dir string) error) error {
+	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			err = visit(name)
+		}
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+			return nil
+		}
+		return err
+	})
 }
 
 // killMembers kills each process that is in the cgroup p or below it now.
@@ -135,17 +151,8 @@ func (t *tree) hold(p string, pid int) (fd int, err error) {
 // this one: a thread of it may be passing through.
 func members(dir string) ([]int, error) {
 	var pids []int
-	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		if err != nil || !d.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(filepath.Join(name, "cgroup.procs"))
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) {
-			return nil // removed meanwhile
-		}
+	err := walk(dir, func(d string) error {
+		text, err := os.ReadFile(filepath.Join(d, "cgroup.procs"))
 		for field := range strings.FieldsSeq(string(text)) {
 			if pid, err := strconv.Atoi(field); err == nil && pid > 0 && pid != os.Getpid() {
 				pids = append(pids, pid)

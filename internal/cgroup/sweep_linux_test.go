@@ -33,6 +33,23 @@ func TestS28_SweepTouchesItsOwnSubtreeAlone(t *testing.T) {
 	}
 }
 
+// A daemon that was killed while it killed a group leaves it frozen.
+func TestSweepOfAFrozenGroup(t *testing.T) {
+	for what, h := range hierarchies(t) {
+		t.Run(what, func(t *testing.T) {
+			i := instance(t, h)
+			g := group(t, i, "exec-1")
+			start(t, g, "echo ready; exec sleep 1000")
+			if err := h.main.freeze(h.main.dir(g.path)); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Sweep(deadline(t), i.id); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestSweepRefusesItsOwnCgroup(t *testing.T) {
 	h, err := Find()
 	if err != nil {
