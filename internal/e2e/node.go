@@ -137,6 +137,7 @@ func (n *Node) configure(t testing.TB, o Options) {
 		hosts := map[string]string{}
 		for _, name := range LabNames {
 			hosts[name] = n.Lab.HTTPS().String()
+			hosts[name+":80"] = n.Lab.HTTP().String()
 		}
 		c["upstream"] = map[string]any{
 			"hosts": hosts, "ca_files": []string{n.write(t, "ca.pem", string(n.Lab.CA()))}, "dns": o.DNS,
