@@ -20,12 +20,16 @@ func (b Binding) checkSources() error {
 	if len(b.Sources) > maxSources {
 		return fmt.Errorf("source: more than %d", maxSources)
 	}
-	again := false
+	again, asked := false, false
 	for _, s := range b.Sources {
+		if asked && s.Kind == SourceEnv {
+			return fmt.Errorf("source: env %s must stand before files and commands: the client sends its value before those are asked", s.Env)
+		}
 		if err := s.check(); err != nil {
 			return fmt.Errorf("source: %w", err)
 		}
 		again = again || s.Kind != SourceEnv
+		asked = asked || s.Kind == SourceFile || s.Kind == SourceCommand
 	}
 	if b.TTL != 0 && (b.TTL < minTTL || !again) {
 		return fmt.Errorf("ttl: at least %s, and not with env sources alone, which are sent once", minTTL)

@@ -32,8 +32,8 @@ type Upstream struct {
 	Resolver *net.Resolver
 }
 
-// PrivateExemption opens the addresses of Prefix for one name. An empty Host is
-// every name.
+// PrivateExemption opens the addresses of Prefix for the names that Host covers: a
+// name, or *.name.
 type PrivateExemption struct {
 	Host   string
 	Prefix netip.Prefix
@@ -128,7 +128,7 @@ func (d *Dialer) guard(a egress.Authority, private []netip.Prefix) func(netip.Ad
 		return d.up.AllowPrivate ||
 			slices.ContainsFunc(private, func(p netip.Prefix) bool { return p.Contains(ip) }) ||
 			slices.ContainsFunc(d.up.Private, func(e PrivateExemption) bool {
-				return (e.Host == "" || e.Host == a.Host()) && e.Prefix.Contains(ip)
+				return egress.MatchHost(e.Host, a.Host()) && e.Prefix.Contains(ip)
 			})
 	}
 	return func(to netip.AddrPort) audit.Code { return judgeAddr(to.Addr(), own, exempt) }

@@ -138,7 +138,7 @@ func TestOptIns(t *testing.T) {
 	}{
 		"rule":      {rule: []netip.Prefix{ten}},
 		"operator":  {up: Upstream{Private: []PrivateExemption{{Host: "api.test", Prefix: ten}}}},
-		"any host":  {up: Upstream{Private: []PrivateExemption{{Prefix: ten}}}},
+		"wildcard":  {up: Upstream{Private: []PrivateExemption{{Host: "*.test", Prefix: ten}}}},
 		"weakening": {up: Upstream{AllowPrivate: true}},
 	} {
 		guard := NewDialer(tt.up).guard(mustAuthority(t, "api.test:443"), tt.rule)

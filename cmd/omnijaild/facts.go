@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/omnijail/omnijail/api"
@@ -19,11 +20,20 @@ const probeTimeout = 30 * time.Second
 
 // facts is what this node can do, probed once at start.
 type facts struct {
-	known node.Facts
-	base  policy.Facts
+	settings func() *config.Config
+	known    node.Facts
+	base     policy.Facts
 }
 
-func (f *facts) policy() policy.Facts { return f.base }
+// policy is the node's part and what the configuration in force adds to it.
+func (f *facts) policy() policy.Facts {
+	set, out := f.settings(), f.base
+	out.MaxTimeout = time.Duration(set.Limits.Timeout)
+	if set.Backend != "" {
+		out.Backends = []string{set.Backend}
+	}
+	return out
+}
 
 // probe asks the node, one real jail included. A node that cannot run jails is
 // no error here: doctor explains it, and each exec is refused with the reason.
@@ -31,8 +41,8 @@ func (f *facts) probe(set *config.Config, c daemon.Config) error {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
 	f.base = policy.Facts{
-		System: systemDirs(), SocketGID: c.Socket.GID, MaxTimeout: time.Duration(set.Limits.Timeout),
-		Reserved: []string{set.RunDir, set.StateDir, "/etc/omnijail", "/usr/libexec/omnijail"},
+		System: systemDirs(), SocketGID: c.Socket.GID,
+		Reserved: []string{set.RunDir, set.StateDir, filepath.Dir(set.Socket), "/etc/omnijail", "/usr/libexec/omnijail"},
 	}
 	f.known = node.Probe(ctx, node.Probes{
 		Bwrap: set.Bwrap,
@@ -47,9 +57,6 @@ func (f *facts) probe(set *config.Config, c daemon.Config) error {
 	})
 	f.base.Guarantees = f.known.Guarantees()
 	f.base.Backends = f.known.Backends()
-	if set.Backend != "" {
-		f.base.Backends = []string{set.Backend}
-	}
 	if ctx.Err() != nil {
 		return errors.New("the probes of this node did not end")
 	}

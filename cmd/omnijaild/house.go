@@ -78,7 +78,7 @@ func (h *house) open(set *config.Config, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	facts := &facts{}
+	facts := &facts{settings: h.settings.Load}
 	c.Facts, c.Doctor = facts.policy, facts.doctor
 	if err := facts.probe(set, c); err != nil {
 		return err
@@ -179,6 +179,9 @@ func directories(set *config.Config) error {
 		}
 	}
 	if err := os.Chmod(set.RunDir, 0o755); err != nil { // the umask took it
+		return err
+	}
+	if err := config.RootOwned(filepath.Dir(set.Socket)); err != nil {
 		return err
 	}
 	if _, err := os.Stat(set.PolicyDir); err == nil {

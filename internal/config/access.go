@@ -50,8 +50,8 @@ func (a *Access) check(i int) (errs []error) {
 			errs = append(errs, fmt.Errorf("access[%d].sources: unknown source kind %q", i, s))
 		}
 	}
-	if a.Confined && slices.Contains(a.Policies, "own") {
-		errs = append(errs, fmt.Errorf("access[%d].policies: a confined caller never brings its own policy; name root-owned ones", i))
+	if a.Confined && (slices.Contains(a.Policies, "own") || slices.Contains(a.Policies, "*")) {
+		errs = append(errs, fmt.Errorf("access[%d].policies: a confined caller gets root-owned policies by name, never its own and never all", i))
 	}
 	if a.Jails < 0 {
 		errs = append(errs, fmt.Errorf("access[%d].jails: must not be negative", i))

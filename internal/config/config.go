@@ -165,6 +165,7 @@ func (c *Config) Check() error {
 		errs = append(errs, fmt.Errorf("backend: %q is not in this build (linux_bwrap is)", c.Backend))
 	}
 	errs = append(errs, c.Upstream.check()...)
+	errs = append(errs, c.Egress.check()...)
 	for i := range c.Access {
 		errs = append(errs, c.Access[i].check(i)...)
 	}

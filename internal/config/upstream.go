@@ -73,6 +73,18 @@ func (u *Upstream) check() (errs []error) {
 	return errs
 }
 
+func (e *Egress) check() (errs []error) {
+	for i, p := range e.Private {
+		if _, err := egress.ParseRule("GET " + p.Host); p.Host == "" || err != nil {
+			errs = append(errs, fmt.Errorf("egress.private[%d].host: %q is neither a name nor *.name: write the names that may be private", i, p.Host))
+		}
+		if !p.CIDR.IsValid() {
+			errs = append(errs, fmt.Errorf("egress.private[%d].cidr: is missing", i))
+		}
+	}
+	return errs
+}
+
 // httpsPort is the port of an entry whose name has none.
 const httpsPort = 443
 

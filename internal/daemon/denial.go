@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egress"
@@ -117,6 +118,10 @@ func reason(spec *jail.Spec, e wire.Event) string {
 // foreign string in it is quoted by the one function for that.
 func fix(spec *jail.Spec, e wire.Event) string {
 	allow := func(rule string) string {
+		// A glob in what the jail sent would allow more than what was refused.
+		if strings.ContainsAny(e.Path+e.Name, "*?") {
+			return ""
+		}
 		if _, err := egress.ParseRule(rule); err != nil {
 			return "" // a target that no rule can name has no ready command
 		}

@@ -55,7 +55,7 @@ func (m *Manager) Run(t *Ticket, conn *net.UnixConn) {
 	x := &execution{m: m, plan: t.plan, conn: conn, began: time.Now()}
 	spec := t.plan.Spec
 	x.j = &liveJail{
-		id: jail.NewID(), owner: t.plan.Caller.UID(), caller: t.plan.Caller, spec: spec, started: x.began,
+		id: jail.NewID(), owner: t.plan.Caller.UID(), caller: t.plan.Caller, confined: t.plan.Confined, spec: spec, started: x.began,
 		events: newEvents(conn), ctx: ctx, secrets: make([]*secret, len(spec.Bindings)),
 		end: func(reason string) { cancel(errEnded{reason}) },
 	}

@@ -69,7 +69,7 @@ func (x *execution) connect(ctx context.Context, env *environment) error {
 	set := m.cfg.Settings()
 	file, err := wire.Seal("egress-spec", wire.Spec{
 		Rules: spec.Rules, Bindings: spec.Bindings, Keys: sourceKeys(spec),
-		Hosts:        set.Upstream.For(x.plan.User.UID, x.plan.User.Name, spec.Policy.Name),
+		Hosts:        set.Upstream.For(x.plan.User.UID, x.plan.User.Name, operatorsName(spec)),
 		AllowPrivate: slices.Contains(spec.Weaken, jail.WeakPrivateDestinations),
 		BodyDeny:     spec.BodyCheck, Freeze: spec.OnMisuse == "freeze",
 	})
@@ -83,6 +83,15 @@ func (x *execution) connect(ctx context.Context, env *environment) error {
 	x.undo.Add(func() error { proc.detach(x.j.id); return nil })
 	n.Forget()
 	return err
+}
+
+// operatorsName is the name by which the operator's configuration knows a
+// policy. A caller's own document has none there, whatever it calls itself.
+func operatorsName(spec *jail.Spec) string {
+	if spec.Policy.Own {
+		return ""
+	}
+	return spec.Policy.Name
 }
 
 // sourceKeys names the value of each binding in the egress process's cache: the

@@ -194,7 +194,10 @@ func (x *execution) layout(env *environment) (stage.Layout, error) {
 	if err != nil {
 		return stage.Layout{}, err
 	}
-	l := stage.Layout{User: inside, Home: home, Grants: x.opened.Reply.Grants}
+	l := stage.Layout{
+		User: inside, Home: home, Grants: x.opened.Reply.Grants,
+		Scratch: tmpfsSize(spec.OCI.Mounts, home), Tmp: tmpfsSize(spec.OCI.Mounts, "/tmp"), Shm: tmpfsSize(spec.OCI.Mounts, "/dev/shm"),
+	}
 	for _, f := range tree.Files {
 		l.Files = append(l.Files, stage.File(f))
 	}
@@ -265,6 +268,11 @@ func (x *execution) launch(env *environment) (*os.File, []*os.File, error) {
 		Exec: x.opened.Reply.Exec, Argv: p.Argv, Env: policy.BuildEnv(x.j.spec.Env, p.Context, own), Cwd: x.opened.Reply.Cwd,
 		UID: oci.User.UID, GID: oci.User.GID, Groups: oci.User.AdditionalGids, TTY: p.TTY != nil, Filter: filterName(x.j.spec),
 	}
+	limits, err := rlimits(oci.Rlimits)
+	if err != nil {
+		return nil, nil, err
+	}
+	l.Limits = limits
 	var stdio []*os.File
 	for i, kind := range x.opened.Reply.Stdio {
 		f := x.opened.Stdio[i]
@@ -297,11 +305,21 @@ func (x *execution) launch(env *environment) (*os.File, []*os.File, error) {
 // duplicate gives the command a descriptor of its own to close: the scout's
 // answer keeps the original.
 func duplicate(f *os.File) (*os.File, error) {
-	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, jail.FirstDonated)
+	conn, err := f.SyscallConn() // Fd would make the client's description blocking
 	if err != nil {
-		return nil, fmt.Errorf("duplicate descriptor: %w", err)
+		return nil, err
 	}
-	return os.NewFile(uintptr(fd), f.Name()), nil
+	var dup int
+	var failed error
+	if err := conn.Control(func(fd uintptr) {
+		dup, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, jail.FirstDonated)
+	}); err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		return nil, fmt.Errorf("duplicate descriptor: %w", failed)
+	}
+	return os.NewFile(uintptr(dup), f.Name()), nil
 }
 
 // filterName is the system call filter of a jail: the strictest, or the one of

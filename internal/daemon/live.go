@@ -18,18 +18,19 @@ import (
 // liveJail is one jail of the table. Its owner is the uid that asked for it:
 // nobody else, group members included, sees or commands it.
 type liveJail struct {
-	id      jail.ID
-	owner   uint32
-	caller  peercred.Caller
-	spec    *jail.Spec
-	backend string
-	started time.Time
-	proc    *egressProc
-	events  *events
-	ctx     context.Context // ends with the jail
-	secrets []*secret
-	sources *sources
-	end     func(reason string) // ends the command; first call counts
+	id       jail.ID
+	owner    uint32
+	caller   peercred.Caller
+	confined bool // the caller is, more than the daemon
+	spec     *jail.Spec
+	backend  string
+	started  time.Time
+	proc     *egressProc
+	events   *events
+	ctx      context.Context // ends with the jail
+	secrets  []*secret
+	sources  *sources
+	end      func(reason string) // ends the command; first call counts
 
 	mu    sync.Mutex
 	notes []string

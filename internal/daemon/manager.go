@@ -103,6 +103,7 @@ func (m *Manager) RefusesPeer(c peercred.Caller) *api.Error {
 // Plan is one exec that was decided and not yet started.
 type Plan struct {
 	Caller    peercred.Caller
+	Confined  bool // the caller is, more than the daemon
 	MaxJails  int
 	User      jail.User
 	Spec      *jail.Spec

@@ -7,8 +7,9 @@ import (
 
 // Holding is a live jail as a changed configuration judges it.
 type Holding struct {
-	Caller peercred.Caller
-	Spec   *jail.Spec
+	Caller   peercred.Caller
+	Confined bool // it called from a sandbox of its own
+	Spec     *jail.Spec
 }
 
 // Revoke asks still about every live jail and ends those for which it gives a
@@ -19,7 +20,7 @@ func (m *Manager) Revoke(still func(Holding) string) int {
 	m.mu.Lock()
 	ended := map[*liveJail]string{}
 	for _, j := range m.jails {
-		if reason := still(Holding{Caller: j.caller, Spec: j.spec}); reason != "" {
+		if reason := still(Holding{Caller: j.caller, Confined: j.confined, Spec: j.spec}); reason != "" {
 			ended[j] = reason
 		}
 	}

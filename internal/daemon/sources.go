@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
@@ -83,11 +86,15 @@ func (s *sources) resolve(i int) (*resolution, error) {
 	msg := wire.Secret{Jail: s.j.id.String(), Binding: uint16(i), Generation: sec.gen}
 	sec.mu.Unlock()
 
-	if f := s.sent(b.Sources); f != nil && msg.Generation == 1 {
-		msg.By, msg.Value = wire.ByMemfd, f
-		return &resolution{outcome: outcome}, s.send(msg)
+	f, by, rest := s.first(b.Sources, msg.Generation)
+	if f != nil {
+		msg.By, msg.Value = by, f
+		err := s.send(msg)
+		if by == wire.ByPipe {
+			f.Close()
+		}
+		return &resolution{outcome: outcome}, err
 	}
-	rest := scoutSources(b.Sources)
 	if len(rest) == 0 {
 		msg.By = wire.ByNone
 		return &resolution{outcome: outcome}, s.send(msg)
@@ -95,17 +102,24 @@ func (s *sources) resolve(i int) (*resolution, error) {
 	return s.scout(i, msg, outcome, rest)
 }
 
-// sent returns the value that the client sent, if the sources put it first.
-func (s *sources) sent(from []creds.Source) *os.File {
-	for _, src := range from {
-		if src.Kind != creds.SourceEnv {
-			return nil
-		}
-		if f := s.sealed[src.Env]; f != nil {
-			return f
+// first returns the first value that needs no scout, or the sources that do.
+// What the client sent is its own once only.
+func (s *sources) first(from []creds.Source, generation uint64) (f *os.File, by wire.Delivery, rest []creds.Source) {
+	for i, src := range from {
+		switch src.Kind {
+		case creds.SourceEnv:
+			if f := s.sealed[src.Env]; f != nil && generation == 1 {
+				return f, wire.ByMemfd, nil
+			}
+		case creds.SourceSystemd:
+			if f, err := operatorsValue(src.Name); err == nil {
+				return f, wire.ByPipe, nil
+			}
+		default:
+			return nil, 0, scoutSources(from[i:])
 		}
 	}
-	return nil
+	return nil, 0, nil
 }
 
 // scout has a child that is the caller write the value into a pipe whose read
@@ -275,11 +289,41 @@ func (s *sources) renew(i int) {
 // scoutSources returns the sources that a scout resolves.
 func scoutSources(from []creds.Source) (out []creds.Source) {
 	for _, src := range from {
-		if src.Kind != creds.SourceEnv {
+		if src.Kind == creds.SourceFile || src.Kind == creds.SourceCommand {
 			out = append(out, src)
 		}
 	}
 	return out
+}
+
+// operatorsValue puts a credential that systemd gave this daemon's unit into a
+// pipe. The kernel copies it: no byte of it enters this process.
+func operatorsValue(name string) (*os.File, error) {
+	dir := os.Getenv("CREDENTIALS_DIRECTORY")
+	if dir == "" {
+		return nil, errors.New("the unit has no credentials")
+	}
+	// The name was checked when the policy was read: it is no path.
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	conn, err := w.SyscallConn()
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	err = conn.Control(func(fd uintptr) {
+		// One call, which never waits: more than the pipe holds is no credential.
+		unix.Sendfile(int(fd), int(f.Fd()), nil, creds.MaxSecret)
+	})
+	return r, err
 }
 
 // commandsOf returns the sources whose value may be kept for a moment: commands,

@@ -58,7 +58,7 @@ func DecodeFlat(raw []byte, uid uint32) (*Document, error) {
 	n = flatten(n, nil, rep)
 	doc := finish(n, rep)
 	doc.Files = flat.Files
-	doc.Ref = jail.PolicyRef{Name: flat.Name, Origin: flat.origin(), OwnerUID: uid}
+	doc.Ref = jail.PolicyRef{Name: flat.Name, Origin: flat.origin(), OwnerUID: uid, Own: true}
 	if doc.Ref.Name == "" {
 		doc.Ref.Name = flat.origin()
 	}

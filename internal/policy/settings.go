@@ -58,14 +58,24 @@ func (d *decoder) backend(key string, n *node) {
 	}
 }
 
+// filtered are the weakenings that choose another system call filter. There is
+// one filter for each, none for two together.
+var filtered = []jail.Weakening{jail.WeakPtrace, jail.WeakNestedSandbox, jail.WeakCompatABI}
+
 func (d *decoder) weaken(key string, n *node) {
+	var filter string
 	for i, w := range d.words(key, n) {
 		switch v, err := jail.ParseWeakening(w.Text); {
 		case err != nil:
 			d.errorf(w.At, index(key, i), "%v", err)
 		case !slices.Contains(weakenings, v):
 			d.later(w.At, index(key, i)+": "+w.Text)
+		case slices.Contains(filtered, v) && filter != "" && filter != w.Text:
+			d.errorf(w.At, index(key, i), "%s and %s cannot be given together", filter, w.Text)
 		default:
+			if slices.Contains(filtered, v) {
+				filter = w.Text
+			}
 			d.doc.Weaken = append(d.doc.Weaken, w)
 		}
 	}

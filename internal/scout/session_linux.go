@@ -54,7 +54,7 @@ func (s *session) open() (reply child.OpenReply, files []*os.File, err error) {
 	if s.mounts, err = readMounts(); err != nil {
 		return reply, nil, err
 	}
-	for _, step := range []func() error{s.openGrants, s.enter, s.scanGrants, s.applyMasks, s.protectGit, s.openPins} {
+	for _, step := range []func() error{s.openGrants, s.nestGrants, s.enter, s.scanGrants, s.applyMasks, s.protectGit, s.openPins} {
 		if err := step(); err != nil {
 			return reply, nil, err
 		}

@@ -93,7 +93,7 @@ func (s *Server) plan(req *api.ExecRequest, c *caller) (*daemon.Plan, *api.Error
 		return nil, refused
 	}
 	return &daemon.Plan{
-		Caller: c.Caller, MaxJails: c.access.Jails, User: user, Spec: spec, Argv: argv, Cwd: cwd,
+		Caller: c.Caller, Confined: c.confined, MaxJails: c.access.Jails, User: user, Spec: spec, Argv: argv, Cwd: cwd,
 		Context: req.Context, SecretFDs: req.SecretFDs, TTY: req.TTY,
 	}, nil
 }

@@ -50,6 +50,8 @@ func (s *Server) identity(name string, c *caller) (jail.User, *api.Error) {
 		return u, api.Refuse(http.StatusForbidden, "user", "uid or gid %d is nobody's own", overflowID)
 	case egressUID != 0 && u.UID == egressUID:
 		return u, api.Refuse(http.StatusForbidden, "user", "the egress user never runs a jail")
+	case u.UID <= maxSystemUID && c.UID() == 0:
+		return u, api.Refuse(http.StatusForbidden, "user", "uid %d is a system user's, and a service's files are not a jail's to use", u.UID)
 	case u.UID <= maxSystemUID && !slices.Contains(c.access.SystemUIDs, u.UID):
 		return u, api.Refuse(http.StatusForbidden, "user", "uid %d is a system user's", u.UID).
 			Hint("access entry of omnijaild.yaml: system_uids: [%d]", u.UID)

@@ -90,15 +90,19 @@ func (s *Server) policy(w http.ResponseWriter, r *http.Request, c *caller) *api.
 	if err != nil {
 		return policyRefusal(err)
 	}
-	return reply(w, describe(doc))
+	return reply(w, describe(doc, c))
 }
 
 // describe tells a client what to send for a policy: names of variables, never a
 // source's path or command beyond the names it may be passed.
-func describe(doc *policy.Document) api.Policy {
+func describe(doc *policy.Document, c *caller) api.Policy {
+	text := ""
+	if c.UID() == 0 || !doc.Closed {
+		text = policy.Show(doc, "/") // it says where credentials come from
+	}
 	return api.Policy{
 		Name: doc.Ref.Name, Origin: doc.Ref.Origin, Description: doc.Description, SecretEnv: doc.EnvSources(),
-		Passthrough: doc.PassNames(), CommandEnv: doc.CommandNames(), Text: policy.Show(doc, "/"),
+		Passthrough: doc.PassNames(), CommandEnv: doc.CommandNames(), Text: text,
 	}
 }
 
@@ -111,7 +115,7 @@ func (s *Server) checkPolicy(w http.ResponseWriter, r *http.Request, c *caller) 
 	if refused != nil {
 		return refused
 	}
-	return reply(w, describe(doc))
+	return reply(w, describe(doc, c))
 }
 
 func (s *Server) testPolicy(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {

@@ -83,8 +83,9 @@ func (s *Server) identify(ctx context.Context, c net.Conn) context.Context {
 // caller is who made a request and what the access entry of theirs allows.
 type caller struct {
 	peercred.Caller
-	access *config.Access
-	conn   *net.UnixConn
+	access   *config.Access
+	confined bool // more than the daemon
+	conn     *net.UnixConn
 }
 
 // authorize answers for a request, or refuses it.
@@ -114,7 +115,7 @@ func (s *Server) authorize(r *http.Request) (*caller, *api.Error) {
 		return nil, api.Refuse(http.StatusForbidden, "no_access", "no access entry in omnijaild.yaml is for uid %d", p.caller.UID()).
 			Hint("the operator can add you to the group %q, or an entry to access:", set.Group)
 	}
-	return &caller{Caller: p.caller, access: access, conn: p.conn}, nil
+	return &caller{Caller: p.caller, access: access, confined: why != "", conn: p.conn}, nil
 }
 
 // browserRequest refuses what a web page could send through some forwarder.

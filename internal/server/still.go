@@ -15,9 +15,9 @@ import (
 func Still(set *config.Config, n config.Names) func(daemon.Holding) string {
 	lib := policy.Library{Root: set.PolicyDir, Owned: config.RootOwned}
 	return func(h daemon.Holding) string {
-		name, own := h.Spec.Policy.Name, h.Spec.Policy.OwnerUID != 0
+		name, own := h.Spec.Policy.Name, h.Spec.Policy.Own
 		groups := append([]uint32{h.Caller.GID()}, h.Caller.Groups()...)
-		access := config.Decide(set.Access, config.Subject{UID: h.Caller.UID(), Groups: groups}, n)
+		access := config.Decide(set.Access, config.Subject{UID: h.Caller.UID(), Groups: groups, Confined: h.Confined}, n)
 		if access == nil || !access.MayUse(name, own) {
 			return fmt.Sprintf("ended: access to policy %q was withdrawn", name)
 		}
