@@ -33,23 +33,28 @@ func (l Limits) settings() []setting {
 }
 
 // SetLimits sets the limits, before anything is started in the group. An error
-// that wraps ErrNoController says that this node cannot keep one of them; then
-// the group is not to be used.
+// that wraps ErrNoController says that this node cannot keep one of them; the
+// others are set.
 func (g *Group) SetLimits(l Limits) error {
+	var errs []error
 	for _, s := range l.settings() {
-		dir, file, err := g.place(s)
-		if err != nil {
-			return fmt.Errorf("limit %s: %w", s.controller, err)
-		}
-		if file == "" {
-			continue
-		}
-		err = write(filepath.Join(dir, file), strconv.FormatInt(s.value, 10))
-		if err != nil && !(s.optional && errors.Is(err, os.ErrNotExist)) {
-			return fmt.Errorf("limit %s: %w", s.controller, err)
+		if err := g.set(s); err != nil {
+			errs = append(errs, fmt.Errorf("limit %s: %w", s.controller, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+func (g *Group) set(s setting) error {
+	dir, file, err := g.place(s)
+	if err != nil || file == "" {
+		return err
+	}
+	err = write(filepath.Join(dir, file), strconv.FormatInt(s.value, 10))
+	if s.optional && errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // place returns the directory and file of a setting. In v1 the group gets its
@@ -59,6 +64,9 @@ func (g *Group) place(s setting) (dir, file string, err error) {
 		return g.dirs[0], s.v2, nil
 	}
 	parent, ok := g.instance.v1[s.controller]
+	if !ok && s.optional {
+		return "", "", nil // said already by the setting that is not
+	}
 	if !ok {
 		return "", "", ErrNoController
 	}

@@ -2,7 +2,9 @@ package cgroup
 
 import (
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 )
@@ -67,6 +69,17 @@ func TestALimitThatNobodyEnforcesIsRefused(t *testing.T) {
 	for _, l := range []Limits{{Memory: 1 << 30}, {Pids: 100}} {
 		if err := g.SetLimits(l); !errors.Is(err, ErrNoController) {
 			t.Errorf("SetLimits(%+v): %v", l, err)
+		}
+	}
+	half := &Instance{h: h, id: real.id, path: i.path, v1: map[string]string{"pids": real.v1["pids"]}}
+	if real.v1["pids"] != "" {
+		g := group(t, half, "exec-3")
+		if err := g.SetLimits(Limits{Memory: 1 << 30, Pids: 100}); !errors.Is(err, ErrNoController) {
+			t.Errorf("one of two: %v", err)
+		}
+		text, err := os.ReadFile(filepath.Join(real.v1["pids"], "exec-3", "pids.max"))
+		if err != nil || string(text) != "100\n" {
+			t.Errorf("the other of two: %q, %v", text, err)
 		}
 	}
 	if err := g.SetLimits(Limits{}); err != nil {
