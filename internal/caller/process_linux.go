@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -21,8 +20,7 @@ import (
 
 // Group is the cgroup of one request; *cgroup.Group is one.
 type Group interface {
-	Dir() *os.File // for the kernel to start a child in; nil without cgroup v2
-	Enter() (leave func() error, err error)
+	Start(*exec.Cmd) error
 	Kill() error
 }
 
@@ -71,7 +69,7 @@ func (c Child) start(uid uint32, extra ...*os.File) (*process, error) {
 		ExtraFiles:  append([]*os.File{theirs}, extra...),
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	if err := c.fork(cmd); err != nil {
+	if err := c.Group.Start(cmd); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("start scout: %w", err)
 	}
@@ -89,28 +87,6 @@ func (s *process) until(ctx context.Context, d time.Duration) (release func()) {
 	s.conn.SetDeadline(time.Time{})
 	stop := context.AfterFunc(ctx, func() { s.conn.SetDeadline(time.Unix(1, 0)) })
 	return func() { stop(); cancel() }
-}
-
-// fork starts cmd in the group. A thread that cannot leave the group again ends
-// with its goroutine.
-func (c Child) fork(cmd *exec.Cmd) error {
-	if dir := c.Group.Dir(); dir != nil {
-		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(dir.Fd())
-	}
-	started := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		leave, err := c.Group.Enter()
-		if err != nil {
-			started <- err
-			return
-		}
-		started <- cmd.Start()
-		if leave() == nil {
-			runtime.UnlockOSThread()
-		}
-	}()
-	return <-started
 }
 
 // dyingTime is how long a killed scout may take before it is left behind.

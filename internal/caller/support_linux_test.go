@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,9 +33,8 @@ const someone = 1000 // the uid and gid that scouts become here
 // noGroup leaves the scout in the test's own cgroup.
 type noGroup struct{}
 
-func (noGroup) Dir() *os.File                { return nil }
-func (noGroup) Enter() (func() error, error) { return func() error { return nil }, nil }
-func (noGroup) Kill() error                  { return nil }
+func (noGroup) Start(cmd *exec.Cmd) error { return cmd.Start() }
+func (noGroup) Kill() error               { return nil }
 
 // rootCaller is the test itself, which acts as the user that it names.
 func rootCaller(t testing.TB) peercred.Caller {

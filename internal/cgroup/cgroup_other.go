@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 )
 
 // Hierarchy, Instance and Group exist on Linux only; elsewhere Find fails and no
@@ -54,6 +55,9 @@ func (g *Group) Dir() *os.File { return nil }
 
 // Path returns nothing.
 func (g *Group) Path() string { return "" }
+
+// Start fails.
+func (g *Group) Start(*exec.Cmd) error { return errLinux }
 
 // Enter fails.
 func (g *Group) Enter() (func() error, error) { return nil, errLinux }

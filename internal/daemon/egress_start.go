@@ -129,10 +129,10 @@ func (m *Manager) spawnEgress(group *cgroup.Group) (*exec.Cmd, *wire.Conn, error
 		return nil, nil, err
 	}
 	cmd := cage.Command(cage.Params{
-		Init: m.cfg.Init, Exe: m.cfg.Self, Socket: theirs, Cgroup: group.Dir(),
+		Init: m.cfg.Init, Exe: m.cfg.Self, Socket: theirs,
 		UID: m.cfg.Egress.UID, GID: m.cfg.Egress.GID,
 	})
-	if err := cmd.Start(); err != nil {
+	if err := group.Start(cmd); err != nil {
 		conn.Close()
 		return nil, nil, err
 	}

@@ -8,13 +8,11 @@ import (
 	"syscall"
 )
 
-// Params are what an egress process is started from. All are lent. Cgroup may be
-// nil.
+// Params are what an egress process is started from. All are lent.
 type Params struct {
 	Init   *os.File // omnijail-init, opened for reading
 	Exe    *os.File // the daemon's own executable, a static program
 	Socket *os.File // the egress process's end of wire.Pair
-	Cgroup *os.File // directory of the process's own cgroup, v2
 	UID    uint32   // of the egress user, never 0
 	GID    uint32   // of its own group
 }
@@ -43,10 +41,6 @@ func Command(p Params) *exec.Cmd {
 			Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
 			Setsid:     true,
 		},
-	}
-	if p.Cgroup != nil {
-		cmd.SysProcAttr.UseCgroupFD = true
-		cmd.SysProcAttr.CgroupFD = int(p.Cgroup.Fd())
 	}
 	return cmd
 }
