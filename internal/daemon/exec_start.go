@@ -61,7 +61,7 @@ func (x *execution) start(ctx context.Context, env *environment) error {
 	x.status = cmd.Status
 	x.undo.Add(cmd.Status.Close)
 	x.process, err = x.m.cfg.Spawner.Start(cmd, spawn.Options{
-		Netns: env.net.FD(), Cgroup: x.group.Dir(),
+		Netns: env.net.FD(), Cgroup: x.group.Dir(), Enter: x.group.Enter,
 		Stage: func() error { return staged.plan.Apply(x.m.cfg.StageDir, staged.files, x.opened.Reply.Grants) },
 	})
 	if err != nil {

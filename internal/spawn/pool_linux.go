@@ -12,9 +12,10 @@ import (
 
 // Options says where a command starts.
 type Options struct {
-	Netns  *os.File     // network namespace; nil keeps the node's
-	Cgroup *os.File     // directory of a cgroup v2; nil starts in the daemon's own
-	Stage  func() error // runs on the spawner thread in a private mount namespace; nil keeps the node's mounts
+	Netns  *os.File                               // network namespace; nil keeps the node's
+	Cgroup *os.File                               // directory of a cgroup v2; nil starts in the daemon's own
+	Enter  func() (leave func() error, err error) // moves the thread into v1 cgroups and back; nil stays
+	Stage  func() error                           // runs on the spawner thread in a private mount namespace; nil keeps the node's mounts
 }
 
 // Pool is a set of spawner threads.

@@ -65,8 +65,7 @@ func prepareThread() error {
 // no further job.
 func (p *Pool) serve() {
 	for j := range p.jobs {
-		process, err := p.run(j)
-		back := p.goHome(j.opts)
+		process, back, err := p.job(j)
 		j.reply <- result{process, errors.Join(err, back)}
 		if back != nil {
 			if err := p.addThread(); err != nil {
@@ -75,6 +74,20 @@ func (p *Pool) serve() {
 			select {}
 		}
 	}
+}
+
+// job does one start in its v1 cgroups. They are paths of the node, so they are
+// entered before the namespaces and left after them. back is why the thread did
+// not come home.
+func (p *Pool) job(j job) (process *Process, back, err error) {
+	leave := func() error { return nil }
+	if j.opts.Enter != nil {
+		if leave, err = j.opts.Enter(); err != nil {
+			return nil, nil, err
+		}
+	}
+	process, err = p.run(j)
+	return process, errors.Join(p.goHome(j.opts), leave()), err
 }
 
 // run enters the namespaces of j on the calling thread and starts its command.
