@@ -24,6 +24,8 @@ type ExecRequest struct {
 
 	SecretFDs []string `json:"secret_fds,omitempty"` // variables whose values follow as sealed memfds
 	Timeout   string   `json:"timeout,omitempty"`    // Go duration
+	Memory    string   `json:"memory,omitempty"`     // a size: 512MiB, 1g
+	Pids      int64    `json:"pids,omitempty"`
 	TTY       *Size    `json:"tty,omitempty"`
 	User      string   `json:"user,omitempty"` // root callers only: NAME, UID or UID:GID
 	Backend   string   `json:"backend,omitempty"`

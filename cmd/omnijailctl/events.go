@@ -15,7 +15,7 @@ func newEvents(g *globals) *cobra.Command {
 	var follow, denied bool
 	var since, jailID string
 	cmd := &cobra.Command{
-		Use: "events", Short: "what your jails did and were refused", Args: usageArgs(cobra.NoArgs),
+		Use: "events", Short: "what your jails did and were refused", Args: nArgs(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := url.Values{}
 			for k, v := range map[string]string{"since": since, "jail": jailID} {
@@ -48,6 +48,7 @@ func newEvents(g *globals) *cobra.Command {
 	f.BoolVar(&denied, "denied", false, "refusals only")
 	f.StringVar(&since, "since", "", "a duration (1h) or an RFC 3339 time")
 	f.StringVar(&jailID, "jail", "", "one jail only")
+	complete(cmd, "jail", g.completeJails)
 	return cmd
 }
 
@@ -80,7 +81,7 @@ func sentence(r audit.Record) string {
 
 func newWhy(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "why ID", Short: "explain one refusal, with the line that decided", Args: usageArgs(cobra.ExactArgs(1)),
+		Use: "why ID", Short: "explain one refusal, with the line that decided", Args: nArgs(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var r audit.Record
 			if err := g.client().Get(cmd.Context(), "/v1/events/"+url.PathEscape(args[0]), nil, &r); err != nil {
@@ -121,9 +122,9 @@ func sep(s string) string {
 }
 
 func newAudit(g *globals) *cobra.Command {
-	cmd := &cobra.Command{Use: "audit", Short: "check the journal's chain"}
-	cmd.AddCommand(&cobra.Command{
-		Use: "verify [FILE]", Short: "prove that no line of a journal was changed", Args: usageArgs(cobra.MaximumNArgs(1)),
+	cmd := group(&cobra.Command{Use: "audit", Short: "check the journal's chain"})
+	cmd.AddCommand(later("prove", "proofs of single lines"), &cobra.Command{
+		Use: "verify [FILE]", Short: "prove that no line of a journal was changed", Args: nArgs(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			f := os.Stdin
 			if len(args) == 1 {

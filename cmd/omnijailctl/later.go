@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// later names the verbs that this build does not have. Typing one is an error
+// laterVerbs are the verbs that this build does not have. Typing one is an error
 // that says so, never a silent nothing.
-var later = map[string]string{
+var laterVerbs = map[string]string{
 	"create":   "session jails",
 	"attach":   "session jails",
 	"logs":     "session jails",
@@ -22,14 +22,13 @@ var later = map[string]string{
 	"hosts":    "managed hosts",
 }
 
-func laterVerbs() (cmds []*cobra.Command) {
-	for verb, what := range later {
-		cmds = append(cmds, &cobra.Command{
-			Use: verb, Hidden: true, DisableFlagParsing: true,
-			RunE: func(*cobra.Command, []string) error {
-				return fmt.Errorf("%s: not in this build (%s)", verb, what)
-			},
-		})
+// later stands where a verb of a later build will be. It takes whatever follows,
+// a request for help too, since there is nothing to help with.
+func later(name, what string) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Hidden: true, DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usageError{error: fmt.Errorf("%s: not in this build (%s)", verb(cmd), what)}
+		},
 	}
-	return cmds
 }

@@ -36,11 +36,12 @@ func main() {
 	root := newRoot()
 	err := root.Execute()
 	var code exitError
+	var usage usageError
 	switch {
 	case err == nil:
 	case errors.As(err, &code):
 		os.Exit(int(code))
-	case isUsage(err):
+	case errors.As(err, &usage):
 		report(err)
 		os.Exit(exitUsage)
 	default:
@@ -51,28 +52,30 @@ func main() {
 
 func newRoot() *cobra.Command {
 	g := &globals{}
-	root := &cobra.Command{
+	root := group(&cobra.Command{
 		Use:           "omnijailctl",
 		Short:         "run a command with what it needs and nothing more",
+		Example:       "  omnijailctl exec -- gh api user",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		},
-	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	})
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{err, cmd.CommandPath() + " --help"}
+	})
 	f := root.PersistentFlags()
-	f.StringVar(&g.socket, "socket", defaultSocket(), "the daemon's socket (also $OMNIJAIL_SOCKET)")
+	f.StringVar(&g.socket, "socket", defaultSocket(), "`PATH` of the daemon's socket (also $OMNIJAIL_SOCKET)")
 	f.BoolVar(&g.json, "json", false, "print JSON")
 	f.BoolVarP(&g.verbose, "verbose", "v", false, "say which policy ran, and from where")
 	f.BoolVarP(&g.quiet, "quiet", "q", false, "say nothing but errors")
 	f.BoolVar(&g.noColor, "no-color", os.Getenv("NO_COLOR") != "", "no colours (also $NO_COLOR)")
 	root.AddCommand(
 		newExec(g), newInit(g), newPolicy(g), newEvents(g), newWhy(g), newAudit(g),
-		newList(g), newInspect(g), newKill(g), newDrain(g), newDoctor(g), newVersion(g), newMan(root),
+		newList(g), newInspect(g), newKill(g), newDrain(g), newDoctor(g), newVersion(g), newMan(root), newCompletion(root),
 	)
-	root.AddCommand(laterVerbs()...)
+	root.SetHelpCommand(newHelp(root))
+	for name, what := range laterVerbs {
+		root.AddCommand(later(name, what))
+	}
 	return root
 }
 
@@ -81,22 +84,4 @@ func defaultSocket() string {
 		return s
 	}
 	return api.DefaultSocket
-}
-
-// usageError is a command line that makes no sense: exit 64.
-type usageError struct{ error }
-
-func isUsage(err error) bool {
-	var u usageError
-	return errors.As(err, &u)
-}
-
-// usageArgs makes a positional check a usage error.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError{err}
-		}
-		return nil
-	}
 }

@@ -8,7 +8,7 @@ import (
 // newMan writes the man pages at build time; the reader of one has no use for it.
 func newMan(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
-		Use: "man DIR", Hidden: true, Args: usageArgs(cobra.ExactArgs(1)),
+		Use: "man DIR", Hidden: true, Args: nArgs(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			root.DisableAutoGenTag = true
 			return doc.GenManTree(root, &doc.GenManHeader{Title: "OMNIJAILCTL", Section: "1"}, args[0])

@@ -41,7 +41,10 @@ func report(err error) {
 func explain(err error) (reason, fix string, positions []api.Position) {
 	var dial *api.DialError
 	var refused *api.Error
+	var usage usageError
 	switch {
+	case errors.As(err, &usage):
+		reason, fix = usage.Error(), usage.hint
 	case errors.As(err, &dial):
 		reason, fix = explainDial(dial)
 	case errors.As(err, &refused):

@@ -1,10 +1,11 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,19 +17,15 @@ import (
 )
 
 func newPolicy(g *globals) *cobra.Command {
-	cmd := &cobra.Command{Use: "policy", Short: "list, read, check and trust policies"}
-	cmd.AddCommand(g.policyList(), g.policyShow(), g.policyCheck(), g.policyTest(), g.policyTrust())
-	for _, verb := range []string{"apply", "suggest"} {
-		cmd.AddCommand(&cobra.Command{Use: verb, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("policy %s: not in this build (session jails)", verb)
-		}})
-	}
+	cmd := group(&cobra.Command{Use: "policy", Short: "list, read, check and trust policies"})
+	cmd.AddCommand(g.policyList(), g.policyShow(), g.policyCheck(), g.policyTest(), g.policyTrust(),
+		later("apply", "session jails"), later("suggest", "session jails"))
 	return cmd
 }
 
 func (g *globals) policyList() *cobra.Command {
 	return &cobra.Command{
-		Use: "ls", Short: "the policies that can be named", Args: usageArgs(cobra.NoArgs),
+		Use: "ls", Short: "the policies that can be named", Args: nArgs(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			list := policy.ListNames(library())
 			if g.json {
@@ -65,20 +62,14 @@ func openPolicy(arg string) (policy.Found, *policy.Document, error) {
 
 func (g *globals) policyShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME|FILE", Short: "what a policy gives, weakenings first", Args: usageArgs(cobra.ExactArgs(1)), ValidArgsFunction: completePolicies,
+		Use: "show NAME|FILE", Short: "what a policy gives, weakenings first", Args: nArgs(1, 1), ValidArgsFunction: completePolicies,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cwd, _ := os.Getwd() // without one, paths are shown whole
-			_, doc, err := openPolicy(args[0])
-			if err == nil {
-				fmt.Print(policy.Show(doc, cwd))
-				return nil
-			}
-			if policy.IsFile(args[0]) {
+			p, err := g.describe(cmd.Context(), args[0])
+			if err != nil {
 				return err
 			}
-			var p api.Policy
-			if g.client().Get(cmd.Context(), "/v1/policies/"+url.PathEscape(args[0]), nil, &p) != nil {
-				return err
+			if g.json {
+				return printJSON(p)
 			}
 			fmt.Print(p.Text)
 			return nil
@@ -86,9 +77,24 @@ func (g *globals) policyShow() *cobra.Command {
 	}
 }
 
+// describe reads a policy here, or has the daemon describe one of a folder that
+// we do not know.
+func (g *globals) describe(ctx context.Context, arg string) (api.Policy, error) {
+	cwd, _ := os.Getwd() // without one, paths are shown whole
+	found, doc, err := openPolicy(arg)
+	if err == nil {
+		return api.Policy{Name: found.Name, Origin: found.String(), Description: doc.Description, Text: policy.Show(doc, cwd)}, nil
+	}
+	var p api.Policy
+	if policy.IsFile(arg) || g.client().Get(ctx, "/v1/policies/"+url.PathEscape(arg), nil, &p) != nil {
+		return p, err
+	}
+	return p, nil
+}
+
 func (g *globals) policyCheck() *cobra.Command {
 	return &cobra.Command{
-		Use: "check FILE", Short: "every error of a policy at once", Args: usageArgs(cobra.ExactArgs(1)),
+		Use: "check NAME|FILE", Short: "every error of a policy at once", Args: nArgs(1, 1), ValidArgsFunction: completePolicies,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cwd, err := os.Getwd()
 			if err != nil {
@@ -102,6 +108,9 @@ func (g *globals) policyCheck() *cobra.Command {
 			notes, err := policy.Check(lib, f)
 			if err != nil {
 				return policyErrors(err)
+			}
+			if g.json {
+				return printJSON(map[string]any{"policy": f.String(), "notes": notes})
 			}
 			for _, n := range notes {
 				fmt.Println("note:", n)
@@ -117,20 +126,26 @@ func (g *globals) policyCheck() *cobra.Command {
 func (g *globals) policyTest() *cobra.Command {
 	var replay string
 	cmd := &cobra.Command{
-		Use: "test NAME|FILE METHOD URL", Short: "what a policy says to one request, and why", Args: usageArgs(cobra.ExactArgs(3)),
-		RunE: func(_ *cobra.Command, args []string) error {
+		Use: "test NAME|FILE METHOD URL", Short: "what a policy says to one request, and why", ValidArgsFunction: completePolicies,
+		Long: "What a policy says to one request, and why. The exit code is 1 when it is refused.",
+		Args: func(cmd *cobra.Command, args []string) error {
 			if replay != "" {
-				return usageError{fmt.Errorf("--replay: this build does not have it yet")}
+				return usageError{error: errors.New("--replay: this build does not have it yet")}
 			}
+			return nArgs(3, 3)(cmd, args)
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
 			_, doc, err := openPolicy(args[0])
 			if err != nil {
 				return err
 			}
 			answer, err := policy.TestURL(doc, strings.ToUpper(args[1]), args[2])
 			if err != nil {
-				return usageError{err}
+				return usageError{error: err}
 			}
-			fmt.Println(answer.Text)
+			if err := g.printAnswer(answer); err != nil {
+				return err
+			}
 			if !answer.Allowed {
 				return exitError(1)
 			}
@@ -142,9 +157,17 @@ func (g *globals) policyTest() *cobra.Command {
 	return cmd
 }
 
+func (g *globals) printAnswer(a policy.Answer) error {
+	if g.json {
+		return printJSON(api.TestResult{Allowed: a.Allowed, Credential: a.Credential, Text: a.Text})
+	}
+	_, err := fmt.Println(a.Text)
+	return err
+}
+
 func (g *globals) policyTrust() *cobra.Command {
 	return &cobra.Command{
-		Use: "trust [FILE]", Short: "obey this content of a policy file from now on", Args: usageArgs(cobra.MaximumNArgs(1)),
+		Use: "trust [FILE]", Short: "obey this content of a policy file from now on", Args: nArgs(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path := "./" + policy.LocalName
 			if len(args) == 1 {
@@ -180,53 +203,4 @@ func trustFile(g *globals, path string) error {
 		fmt.Println("trusted", f)
 	}
 	return nil
-}
-
-func newInit(g *globals) *cobra.Command {
-	var presets []string
-	cmd := &cobra.Command{
-		Use: "init", Short: "propose, write and trust a policy for this directory", Args: usageArgs(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			cwd, err := os.Getwd()
-			if err != nil {
-				return err
-			}
-			p, err := policy.Propose(cwd, presets...)
-			if err != nil {
-				return policyErrors(err)
-			}
-			for _, why := range p.Why {
-				say("%s", why)
-			}
-			fmt.Print(p.Text)
-			f, err := os.OpenFile(policy.LocalName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-			if os.IsExist(err) {
-				return fmt.Errorf("./%s is there already: edit it, then: omnijailctl policy trust", policy.LocalName)
-			}
-			if err != nil {
-				return err
-			}
-			_, err = f.WriteString(p.Text)
-			if cerr := f.Close(); err == nil {
-				err = cerr
-			}
-			if err != nil {
-				return err
-			}
-			return trustFile(g, "./"+policy.LocalName)
-		},
-	}
-	cmd.Flags().StringArrayVar(&presets, "preset", nil, "a preset to start from")
-	return cmd
-}
-
-func completePolicies(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	for _, p := range policy.ListNames(library()) {
-		if strings.HasPrefix(p.Name, prefix) {
-			names = append(names, p.Name)
-		}
-	}
-	slices.Sort(names)
-	return names, cobra.ShellCompDirectiveDefault
 }

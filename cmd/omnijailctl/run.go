@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,52 +14,62 @@ import (
 	"github.com/omnijail/omnijail/api"
 )
 
-// runExec is the main job: choose the policy, ask the daemon, hand over the
-// descriptors, and stand in for the command until it ends.
-func runExec(ctx context.Context, g *globals, f *execFlags, argv []string) error {
-	req, err := f.request(argv)
-	if err != nil {
-		return err
-	}
-	if req.Policy, err = choosePolicy(ctx, g, f, &req); err != nil {
-		return err
-	}
-	std, err := openStdio(f.ttyMode())
-	if err != nil {
-		return err
-	}
-	defer std.close()
-	if std.tty {
-		req.TTY = terminalSize()
-	}
-	secrets, err := openSecrets(&req)
-	if err != nil {
-		return err
-	}
-	s, err := g.client().Exec(ctx, req, std.pass, secrets)
-	for _, f := range secrets {
-		f.Close()
-	}
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	std.handedOver()
-	r := &run{g: g, s: s, std: std}
-	if f.statusFD >= 0 {
-		r.status = os.NewFile(uintptr(f.statusFD), "status")
-	}
-	return r.wait()
-}
-
 // run is one exec under way.
 type run struct {
 	g      *globals
 	s      *api.Session
 	std    *stdio
 	term   terminal
-	status *os.File
-	denied bool
+	status *status
+}
+
+// runExec is the main job: choose the policy, ask the daemon, hand over the
+// descriptors, and stand in for the command until it ends.
+func runExec(ctx context.Context, g *globals, f *execFlags, argv []string) error {
+	r := &run{g: g}
+	if f.statusFD >= 0 {
+		var err error
+		if r.status, err = openStatus(f.statusFD); err != nil {
+			return usageError{error: err}
+		}
+		r.g = &globals{socket: g.socket, quiet: true} // who reads the status reads everything there
+	}
+	err := r.start(ctx, f, argv)
+	if err == nil {
+		defer r.s.Close()
+		err = r.wait()
+	}
+	return r.status.failed(err)
+}
+
+func (r *run) start(ctx context.Context, f *execFlags, argv []string) error {
+	req, err := f.request(argv)
+	if err != nil {
+		return err
+	}
+	if req.Policy, err = choosePolicy(ctx, r.g, f, &req); err != nil {
+		return err
+	}
+	if r.std, err = openStdio(f.ttyMode()); err != nil {
+		return err
+	}
+	defer r.std.close()
+	if r.std.tty {
+		req.TTY = terminalSize()
+	}
+	secrets, err := openSecrets(&req)
+	if err != nil {
+		return err
+	}
+	r.s, err = r.g.client().Exec(ctx, req, r.std.pass, secrets)
+	for _, f := range secrets {
+		f.Close()
+	}
+	if err != nil {
+		return err
+	}
+	r.std.handedOver()
+	return nil
 }
 
 // wait relays signals and events until the exit, and returns it as an exitError.
@@ -76,29 +85,22 @@ func (r *run) wait() error {
 		if err != nil {
 			return err
 		}
-		if r.status != nil {
-			if b, err := json.Marshal(ev); err == nil {
-				r.status.Write(append(b, '\n'))
-			}
-		}
+		r.status.write(ev)
 		if file != nil {
 			r.term.attach(file)
 		}
 		if ev.Exit != nil {
 			return r.finish(ev.Exit)
 		}
-		if r.status == nil {
-			r.show(ev)
-		}
+		r.show(ev)
 	}
 }
 
 func (r *run) show(ev api.Event) {
 	switch {
 	case ev.Started != nil && r.g.verbose:
-		say("jail %s, %s, policy %s", ev.Started.Jail, ev.Started.Backend, ev.Started.Policy)
+		r.line(fmt.Sprintf("jail %s, %s, policy %s", ev.Started.Jail, ev.Started.Backend, ev.Started.Policy))
 	case ev.Denied != nil && !r.g.quiet:
-		r.denied = true
 		text := "denied " + ev.Denied.What
 		if ev.Denied.Kind == "credential" && ev.Denied.Rule == "" {
 			text = ev.Denied.What

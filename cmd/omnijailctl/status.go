@@ -1,11 +1,11 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/url"
 	"os"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -22,7 +22,7 @@ func printJSON(v any) error {
 
 func newVersion(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "the versions of client and daemon", Args: usageArgs(cobra.NoArgs),
+		Use: "version", Short: "the versions of client and daemon", Args: nArgs(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := map[string]any{"client": api.BuildVersion}
 			var v api.Version
@@ -31,21 +31,20 @@ func newVersion(g *globals) *cobra.Command {
 				out["daemon"], out["api"] = v.Version, v.API
 			}
 			if g.json {
-				return printJSON(out)
+				return errors.Join(printJSON(out), err)
 			}
 			fmt.Println("omnijailctl", api.BuildVersion)
-			if err != nil {
-				return err
+			if err == nil {
+				fmt.Println("omnijaild", v.Version)
 			}
-			fmt.Println("omnijaild", v.Version)
-			return nil
+			return err
 		},
 	}
 }
 
 func newList(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "ls", Short: "your running jails", Args: usageArgs(cobra.NoArgs),
+		Use: "ls", Short: "your running jails", Args: nArgs(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var jails []api.Jail
 			if err := g.client().Get(cmd.Context(), "/v1/jails", nil, &jails); err != nil {
@@ -66,10 +65,10 @@ func newList(g *globals) *cobra.Command {
 
 func newInspect(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "inspect ID", Short: "one jail", Args: usageArgs(cobra.ExactArgs(1)), ValidArgsFunction: g.completeJails,
+		Use: "inspect ID", Short: "one jail", Args: nArgs(1, 1), ValidArgsFunction: g.completeJails,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var j api.Jail
-			if err := g.client().Get(cmd.Context(), "/v1/jails/"+args[0], nil, &j); err != nil {
+			if err := g.client().Get(cmd.Context(), "/v1/jails/"+url.PathEscape(args[0]), nil, &j); err != nil {
 				return err
 			}
 			return printJSON(j)
@@ -79,9 +78,9 @@ func newInspect(g *globals) *cobra.Command {
 
 func newKill(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "kill ID", Short: "end a jail and everything in it", Args: usageArgs(cobra.ExactArgs(1)), ValidArgsFunction: g.completeJails,
+		Use: "kill ID", Short: "end a jail and everything in it", Args: nArgs(1, 1), ValidArgsFunction: g.completeJails,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.client().Delete(cmd.Context(), "/v1/jails/"+args[0])
+			return g.client().Delete(cmd.Context(), "/v1/jails/"+url.PathEscape(args[0]))
 		},
 	}
 }
@@ -89,7 +88,7 @@ func newKill(g *globals) *cobra.Command {
 func newDrain(g *globals) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use: "drain", Short: "refuse new jails and wait for the running ones (root)", Args: usageArgs(cobra.NoArgs),
+		Use: "drain", Short: "refuse new jails and wait for the running ones (root)", Args: nArgs(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			req := api.Drain{}
 			if timeout > 0 {
@@ -104,9 +103,13 @@ func newDrain(g *globals) *cobra.Command {
 
 func newDoctor(g *globals) *cobra.Command {
 	var require []string
+	var tools bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "what this node can enforce, and how to mend the rest", Args: usageArgs(cobra.NoArgs),
+		Use: "doctor", Short: "what this node can enforce, and how to mend the rest", Args: nArgs(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if tools {
+				return usageError{error: errors.New("--tools: this build does not have it yet")}
+			}
 			var d api.Doctor
 			if err := g.client().Get(cmd.Context(), "/v1/doctor", nil, &d); err != nil {
 				return err
@@ -131,22 +134,7 @@ func newDoctor(g *globals) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringSliceVar(&require, "require", nil, "guarantees that must be there")
+	cmd.Flags().BoolVar(&tools, "tools", false, "what the tools of a session need")
+	cmd.Flags().MarkHidden("tools")
 	return cmd
-}
-
-// completeJails offers the caller's live jails to the shell.
-func (g *globals) completeJails(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	var jails []api.Jail
-	if g.client().Get(ctx, "/v1/jails", nil, &jails) != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var ids []string
-	for _, j := range jails {
-		if strings.HasPrefix(j.ID, prefix) {
-			ids = append(ids, j.ID)
-		}
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
 }

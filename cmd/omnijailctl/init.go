@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/omnijail/omnijail/internal/policy"
+)
+
+func newInit(g *globals) *cobra.Command {
+	var presets []string
+	cmd := &cobra.Command{
+		Use: "init", Short: "propose, write and trust a policy for this directory", Args: nArgs(0, 0),
+		RunE: func(*cobra.Command, []string) error { return initPolicy(g, presets) },
+	}
+	cmd.Flags().StringArrayVar(&presets, "preset", nil, "a preset to start from")
+	complete(cmd, "preset", completePresets)
+	return cmd
+}
+
+func initPolicy(g *globals, presets []string) error {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	p, err := policy.Propose(cwd, presets...)
+	if err != nil {
+		return policyErrors(err)
+	}
+	if !g.quiet {
+		for _, why := range p.Why {
+			say("%s", why)
+		}
+		fmt.Print(p.Text)
+	}
+	if err := writeNew(policy.LocalName, p.Text); err != nil {
+		return err
+	}
+	return trustFile(g, "./"+policy.LocalName)
+}
+
+// writeNew writes a file that is not there yet, and leaves none behind when that
+// fails half-way.
+func writeNew(name, text string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if os.IsExist(err) {
+		return fmt.Errorf("./%s is there already: edit it, then: omnijailctl policy trust", name)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(name)
+	}
+	return err
+}

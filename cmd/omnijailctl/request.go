@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/omnijail/omnijail/api"
+)
+
+// request turns flags and the caller's environment into what the daemon is
+// asked. JSON would silently replace what is not UTF-8: the command and the
+// directory travel encoded then, anything else is refused.
+func (f *execFlags) request(argv []string) (api.ExecRequest, error) {
+	req := api.ExecRequest{Add: f.add, User: f.user, Memory: f.memory, Pids: f.pids, Backend: f.backend}
+	for flag, values := range map[string][]string{
+		"--policy": {f.policy}, "--user": {f.user}, "--backend": {f.backend}, "--memory": {f.memory}, "--env": f.env,
+		"--preset": f.add.Presets, "--write": f.add.Write, "--read": f.add.Read, "--allow": f.add.Allow,
+	} {
+		if i := slices.IndexFunc(values, notUTF8); i >= 0 {
+			return req, fmt.Errorf("%s %q: is not UTF-8", flag, values[i])
+		}
+	}
+	cwd, err := filepath.Abs(f.cwd)
+	if err != nil {
+		return req, fmt.Errorf("the working directory is gone: %w", err)
+	}
+	if notUTF8(cwd) {
+		req.CwdB64 = []byte(cwd)
+	} else {
+		req.Cwd = cwd
+	}
+	if slices.ContainsFunc(argv, notUTF8) {
+		for _, a := range argv {
+			req.ArgvB64 = append(req.ArgvB64, []byte(a))
+		}
+	} else {
+		req.Argv = argv
+	}
+	if req.Env, err = f.environ(); err != nil {
+		return req, err
+	}
+	if f.timeout > 0 {
+		req.Timeout = f.timeout.String()
+	}
+	return req, nil
+}
+
+// environ is what --env says. A name without a value takes the caller's own; one
+// that is not set there stays unset.
+func (f *execFlags) environ() (map[string]string, error) {
+	env := map[string]string{}
+	for _, kv := range f.env {
+		k, v, given := strings.Cut(kv, "=")
+		if k == "" {
+			return nil, usageError{error: fmt.Errorf("--env %q: has no name", kv)}
+		}
+		if !given {
+			if v, given = os.LookupEnv(k); !given {
+				continue
+			}
+		}
+		if notUTF8(v) {
+			return nil, fmt.Errorf("--env %s: its value is not UTF-8", k)
+		}
+		env[k] = v
+	}
+	return env, nil
+}
+
+func notUTF8(s string) bool { return !utf8.ValidString(s) }
