@@ -28,7 +28,7 @@ type facts struct {
 // policy is the node's part and what the configuration in force adds to it.
 func (f *facts) policy() policy.Facts {
 	set, out := f.settings(), f.base
-	out.MaxTimeout = time.Duration(set.Limits.Timeout)
+	out.Limits = set.Limits.Jail()
 	if set.Backend != "" {
 		out.Backends = []string{set.Backend}
 	}

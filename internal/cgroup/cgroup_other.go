@@ -59,6 +59,9 @@ func (g *Group) Path() string { return "" }
 // Start fails.
 func (g *Group) Start(*exec.Cmd) error { return errLinux }
 
+// Usage knows nothing.
+func (g *Group) Usage() Usage { return Usage{} }
+
 // Enter fails.
 func (g *Group) Enter() (func() error, error) { return nil, errLinux }
 

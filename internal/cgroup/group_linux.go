@@ -34,6 +34,10 @@ func (g *Group) Path() string { return g.path }
 // before. Where v2 does everything both do nothing. After an error of leave the
 // thread must end: it is left in the group.
 func (g *Group) Enter() (leave func() error, err error) {
+	places := g.v1()
+	if len(places) == 0 {
+		return func() error { return nil }, nil
+	}
 	tid := strconv.Itoa(unix.Gettid())
 	text, err := os.ReadFile("/proc/thread-self/cgroup")
 	if err != nil {
@@ -51,7 +55,7 @@ func (g *Group) Enter() (leave func() error, err error) {
 		}
 		return nil
 	}
-	for _, m := range g.v1() {
+	for _, m := range places {
 		if err := write(filepath.Join(m.dir, "tasks"), tid); err != nil {
 			return nil, errors.Join(fmt.Errorf("enter cgroup: %w", err), leave())
 		}

@@ -13,7 +13,7 @@ import (
 type setting struct {
 	controller string
 	v2, v1     string
-	value      int64
+	value      string
 	optional   bool // the file exists only where swap is counted
 }
 
@@ -21,16 +21,28 @@ func (l Limits) settings() []setting {
 	var s []setting
 	if l.Memory > 0 {
 		s = append(s,
-			setting{"memory", "memory.max", "memory.limit_in_bytes", l.Memory, false},
-			setting{"memory", "memory.swap.max", "", 0, true},
-			setting{"memory", "", "memory.memsw.limit_in_bytes", l.Memory, true},
-			setting{"memory", "memory.oom.group", "", 1, true})
+			setting{"memory", "memory.max", "memory.limit_in_bytes", number(l.Memory), false},
+			setting{"memory", "memory.swap.max", "", "0", true},
+			setting{"memory", "", "memory.memsw.limit_in_bytes", number(l.Memory), true},
+			setting{"memory", "memory.oom.group", "", "1", true})
 	}
 	if l.Pids > 0 {
-		s = append(s, setting{"pids", "pids.max", "pids.max", l.Pids, false})
+		s = append(s, setting{"pids", "pids.max", "pids.max", number(l.Pids), false})
+	}
+	if l.CPU > 0 {
+		quota := number(l.CPU * cpuPeriod / 1000)
+		s = append(s,
+			setting{"cpu", "cpu.max", "", quota + " " + number(cpuPeriod), false},
+			setting{"cpu", "", "cpu.cfs_period_us", number(cpuPeriod), false},
+			setting{"cpu", "", "cpu.cfs_quota_us", quota, false})
 	}
 	return s
 }
+
+// cpuPeriod is the time in microseconds over which processor time is counted.
+const cpuPeriod = 100_000
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 // SetLimits sets the limits, before anything is started in the group. An error
 // that wraps ErrNoController says that this node cannot keep one of them; the
@@ -50,7 +62,7 @@ func (g *Group) set(s setting) error {
 	if err != nil || file == "" {
 		return err
 	}
-	err = write(filepath.Join(dir, file), strconv.FormatInt(s.value, 10))
+	err = write(filepath.Join(dir, file), s.value)
 	if s.optional && errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/omnijail/omnijail/internal/jail"
 )
 
 // Config is /etc/omnijail/omnijaild.yaml. A flag beats the file, the file the
@@ -56,10 +58,31 @@ type Config struct {
 	Drain Duration `yaml:"drain"`
 }
 
-// Limits bound every jail; the smaller of policy, flag and ceiling wins.
+// Limits bound every jail; the smaller of policy, flag and these wins. What is
+// not set is no limit.
 type Limits struct {
-	// Timeout is the longest time a command may run; 0 is no limit.
+	// Timeout is the longest time a command may run.
 	Timeout Duration `yaml:"timeout"`
+	// Memory is what a command and all it starts may use, swap included.
+	Memory Size `yaml:"memory"`
+	// Pids is how many processes and threads it may have.
+	Pids int64 `yaml:"pids"`
+	// CPU is how many processors' time it may use.
+	CPU CPU `yaml:"cpu"`
+	// OpenFiles is how many descriptors each of its processes may have.
+	OpenFiles int64 `yaml:"open_files"`
+	// FileSize is the largest file it may write.
+	FileSize Size `yaml:"file_size"`
+	// Scratch is the size of its home, and of its /tmp, in memory.
+	Scratch Size `yaml:"scratch"`
+}
+
+// Jail returns the limits in the jail's own vocabulary.
+func (l Limits) Jail() jail.Limits {
+	return jail.Limits{
+		Timeout: time.Duration(l.Timeout), Memory: int64(l.Memory), Pids: l.Pids, CPU: int64(l.CPU),
+		OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize), Scratch: int64(l.Scratch),
+	}
 }
 
 // Audit says where the journal is and how it is kept.
@@ -163,6 +186,9 @@ func (c *Config) Check() error {
 	}
 	if c.Backend != "" && c.Backend != "linux_bwrap" {
 		errs = append(errs, fmt.Errorf("backend: %q is not in this build (linux_bwrap is)", c.Backend))
+	}
+	if c.Limits.Pids < 0 || c.Limits.OpenFiles < 0 {
+		errs = append(errs, errors.New("limits: a number must not be negative"))
 	}
 	errs = append(errs, c.Upstream.check()...)
 	errs = append(errs, c.Egress.check()...)

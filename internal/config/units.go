@@ -2,11 +2,11 @@ package config
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/omnijail/omnijail/internal/jail"
 )
 
 // Duration is a time.Duration written as Go writes it ("90s", "720h").
@@ -31,7 +31,7 @@ type Size int64
 
 // UnmarshalYAML accepts digits with an optional binary unit.
 func (s *Size) UnmarshalYAML(n *yaml.Node) error {
-	v, err := ParseSize(n.Value)
+	v, err := jail.ParseSize(n.Value)
 	if err != nil {
 		return fmt.Errorf("line %d: %w", n.Line, err)
 	}
@@ -39,18 +39,15 @@ func (s *Size) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// ParseSize reads a number of bytes: "512", "64KiB", "100MiB", "1GiB".
-func ParseSize(text string) (int64, error) {
-	shift := 0
-	digits := text
-	for unit, s := range map[string]int{"KiB": 10, "MiB": 20, "GiB": 30} {
-		if d, ok := strings.CutSuffix(text, unit); ok {
-			digits, shift = d, s
-		}
+// CPU is a number of processors, in thousandths.
+type CPU int64
+
+// UnmarshalYAML accepts a number such as 2 or 0.5.
+func (c *CPU) UnmarshalYAML(n *yaml.Node) error {
+	v, err := jail.ParseCPU(n.Value)
+	if err != nil {
+		return fmt.Errorf("line %d: %w", n.Line, err)
 	}
-	v, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
-	if err != nil || v < 0 || v > (1<<62)>>shift {
-		return 0, fmt.Errorf("%q is not a size such as 512, 64KiB or 1GiB", text)
-	}
-	return v << shift, nil
+	*c = CPU(v)
+	return nil
 }

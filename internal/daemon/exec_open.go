@@ -35,7 +35,9 @@ func (x *execution) open(ctx context.Context) (*environment, error) {
 	}
 	x.group = group
 	x.undo.Add(func() error { return x.m.removeGroup(group) })
-
+	if err := x.limit(); err != nil {
+		return nil, err
+	}
 	env := &environment{}
 	var connected, opened error
 	var both sync.WaitGroup
@@ -51,6 +53,20 @@ func (x *execution) open(ctx context.Context) (*environment, error) {
 		return nil, errEgressGone
 	}
 	return env, x.credentials(ctx, env)
+}
+
+// limit bounds the exec's cgroup. A limit that this node cannot hold refuses the
+// exec, it is never dropped.
+func (x *execution) limit() error {
+	l := x.j.spec.Limits
+	err := x.group.SetLimits(cgroup.Limits{Memory: l.Memory, Pids: l.Pids, CPU: l.CPU})
+	if noController(err) {
+		return &jail.UnsupportedError{
+			Backend: x.j.spec.Backends[0], Feature: "this memory, pids or cpu limit", Need: "a cgroup controller for it",
+			Fix: "omnijailctl doctor says what this node has; under systemd: Delegate=yes",
+		}
+	}
+	return err
 }
 
 // connect takes a network from the pool and hands its sockets over.

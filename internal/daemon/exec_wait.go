@@ -12,6 +12,7 @@ import (
 
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/spawn"
 )
 
@@ -37,7 +38,7 @@ func (x *execution) wait(ctx context.Context) api.Exit {
 		done <- report{code, err}
 	}()
 	var expired <-chan time.Time
-	if t := x.j.spec.Timeout; t > 0 {
+	if t := x.j.spec.Limits.Timeout; t > 0 {
 		timer := time.NewTimer(t)
 		defer timer.Stop()
 		expired = timer.C
@@ -64,11 +65,11 @@ func (x *execution) exited(code int, err error) api.Exit {
 		return api.Exit{Code: exitFailed, Reason: err.Error()}
 	}
 	x.m.metrics.execs.WithLabelValues("exited").Inc()
-	if code != 0 && len(x.hidden) > 0 {
-		text, hint := hiddenEntries(x.hidden)
-		x.j.events.note(text, hint)
-	}
 	exit := api.Exit{Code: code}
+	x.overLimit(&exit)
+	if code != 0 && exit.Reason == "" && len(x.hidden) > 0 {
+		x.j.events.note(hiddenEntries(x.hidden))
+	}
 	if code > 128 && code <= 128+64 {
 		exit.Signal = code - 128 // by the shells' convention; the backend reports no more
 	}
@@ -89,7 +90,7 @@ func (x *execution) timedOut(exited func()) api.Exit {
 	case <-gone:
 	case <-time.After(killGrace):
 	}
-	limit := x.j.spec.Timeout.String()
+	limit := x.j.spec.Limits.Timeout.String()
 	return api.Exit{
 		Code: exitTimeout, Signal: int(unix.SIGTERM), Limits: "timeout",
 		Reason: fmt.Sprintf("stopped: time limit %s", limit), Fix: "--timeout with a longer time",
@@ -137,6 +138,28 @@ func (x *execution) control(cancel context.CancelCauseFunc) {
 			}
 			spawn.Signal(x.command, unix.Signal(c.Signal))
 		}
+	}
+}
+
+// overLimit says which limit a command ran into, with the peak. A command that
+// ended well in spite of one hears of it as a note.
+func (x *execution) overLimit(exit *api.Exit) {
+	limits, used := x.j.spec.Limits, x.group.Usage()
+	switch {
+	case limits.Memory > 0 && used.OOMKills > 0:
+		exit.Limits = "memory"
+		exit.Reason = fmt.Sprintf("killed: memory limit %s, peak %s", jail.FormatSize(limits.Memory), jail.FormatSize(used.MemoryPeak))
+		exit.Fix = "--memory with more, or limits: in the policy"
+	case limits.Pids > 0 && used.PidsDenied > 0:
+		exit.Limits = "pids"
+		exit.Reason = fmt.Sprintf("refused %d times to start a process: limit %d processes", used.PidsDenied, limits.Pids)
+		exit.Fix = "--pids with more, or limits: in the policy"
+	default:
+		return
+	}
+	if exit.Code == 0 {
+		x.j.events.note(exit.Reason, exit.Fix)
+		exit.Reason, exit.Fix = "", ""
 	}
 }
 

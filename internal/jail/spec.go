@@ -1,8 +1,6 @@
 package jail
 
 import (
-	"time"
-
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
 	"github.com/omnijail/omnijail/creds"
@@ -22,7 +20,7 @@ type Spec struct {
 	Rules     []egress.Rule // nil means no network
 	Bindings  []creds.Binding
 	Env       EnvPlan
-	Timeout   time.Duration // 0 means none
+	Limits    Limits
 	ProxyEnv  bool
 	OnMisuse  string // "deny" or "freeze"
 	BodyCheck bool   // placeholder_in_body: deny

@@ -23,7 +23,7 @@ func checkClosed(d *Document, req Request, rep *report) {
 	}{
 		{"cwd", req.Cwd != ""},
 		{"tty", req.TTY},
-		{"timeout", req.Timeout != 0},
+		{"timeout", req.Limits.Timeout != 0},
 		{"env", len(req.Env) > 0},
 		{"preset", len(req.Add.Presets) > 0},
 		{"write", len(req.Add.Write) > 0},

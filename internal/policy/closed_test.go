@@ -47,13 +47,13 @@ func TestS07_WideningsOfAClosedPolicy(t *testing.T) {
 func TestS07_WhatAClosedPolicyLets(t *testing.T) {
 	req := request()
 	req.TTY, req.SecretFDs = true, []string{"CORP_TOKEN"}
-	req.Timeout = time.Hour // may be lowered; the policy's own is shorter
+	req.Limits.Timeout = time.Hour // may be lowered; the policy's own is shorter
 	spec, err := Compile(closed(t, corp), req, facts())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if spec.Timeout != time.Minute {
-		t.Errorf("timeout %v, want the policy's minute", spec.Timeout)
+	if spec.Limits.Timeout != time.Minute {
+		t.Errorf("timeout %v, want the policy's minute", spec.Limits.Timeout)
 	}
 	req = request()
 	req.Env = map[string]string{"A": "1"}

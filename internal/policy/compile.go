@@ -2,15 +2,13 @@ package policy
 
 import (
 	"fmt"
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/egress"
+	"github.com/omnijail/omnijail/internal/jail"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/omnijail/omnijail/creds"
-	"github.com/omnijail/omnijail/internal/egress"
-	"github.com/omnijail/omnijail/internal/jail"
 )
 
 // baseNeeds is what every jail must promise. Where a node cannot, nothing runs.
@@ -39,7 +37,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		Rules:     doc.rules(),
 		Bindings:  doc.bindings(),
 		Env:       envPlan(doc, req, home, rep),
-		Timeout:   shortest(doc.Timeout, req.Timeout, facts.MaxTimeout),
+		Limits:    doc.Limits.Narrow(req.Limits).Narrow(facts.Limits),
 		OnMisuse:  doc.OnMisuse,
 		BodyCheck: doc.BodyCheck,
 	}
@@ -47,7 +45,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		spec.OnMisuse = "deny"
 	}
 	checkNetwork(doc, rep)
-	spec.OCI = ociSpec(req, facts, home, jailGroups(doc, req, facts, rep))
+	spec.OCI = ociSpec(req, facts, spec.Limits, home, jailGroups(doc, req, facts, rep))
 	if err := rep.err(); err != nil {
 		return nil, err
 	}
@@ -70,7 +68,7 @@ func checkRequest(req Request, rep *report) {
 	if !filepath.IsAbs(req.Cwd) || filepath.Clean(req.Cwd) != req.Cwd {
 		bad("cwd", "%q is not a clean absolute path", req.Cwd)
 	}
-	if req.Timeout < 0 {
+	if req.Limits.Timeout < 0 {
 		bad("timeout", "is negative")
 	}
 	for name, value := range req.Env {
@@ -153,17 +151,6 @@ func ScratchHome(u jail.User) string {
 		return u.Home
 	}
 	return fmt.Sprintf("/home/u%d", u.UID)
-}
-
-// shortest returns the smallest of the durations that are set, 0 if none is.
-func shortest(ds ...time.Duration) time.Duration {
-	var out time.Duration
-	for _, d := range ds {
-		if d > 0 && (out == 0 || d < out) {
-			out = d
-		}
-	}
-	return out
 }
 
 func (d *Document) weakenings() []jail.Weakening {

@@ -161,7 +161,7 @@ func TestCompileIsPure(t *testing.T) {
 }
 
 func TestS32_WhatTheJailIsTold(t *testing.T) {
-	doc := inline(t, "extends: [github-read]\nread_paths: [/srv/data]\nlimits: {timeout: 60s}\nenv: {A: hunter2}")
+	doc := inline(t, "extends: [github-read]\nread_paths: [/srv/data]\nlimits: {timeout: 60s, memory: 512MiB, pids: 100}\nenv: {A: hunter2}")
 	spec, err := Compile(doc, request(), facts())
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +175,11 @@ func TestS32_WhatTheJailIsTold(t *testing.T) {
     "GET,HEAD raw.githubusercontent.com/**",
     "GET,HEAD objects.githubusercontent.com/**"
   ],
-  "timeout": "1m0s"
+  "limits": [
+    "timeout 1m0s",
+    "memory 512 MiB",
+    "pids 100"
+  ]
 }
 `
 	if got := string(Inside(spec)); got != want {

@@ -1,12 +1,10 @@
 package policy
 
 import (
-	"slices"
-	"time"
-
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/egress"
 	"github.com/omnijail/omnijail/internal/jail"
+	"slices"
 )
 
 // Document is a policy as it was written, decoded and checked line by line. What
@@ -32,9 +30,9 @@ type Document struct {
 	Passthrough []Item
 	Rules       []Rule
 	Credentials []Credential
-	OnMisuse    string        // "deny" or "freeze"; empty is deny
-	BodyCheck   bool          // placeholder_in_body: deny
-	Timeout     time.Duration // 0 is none
+	OnMisuse    string // "deny" or "freeze"; empty is deny
+	BodyCheck   bool   // placeholder_in_body: deny
+	Limits      jail.Limits
 
 	tree *node // the merged document, for what a request adds
 }

@@ -113,7 +113,7 @@ func summary(s *jail.Spec) string {
 		line("set %s=%s", name, s.Env.Set[name])
 	}
 	line("pass %v", s.Env.Passthrough[len(contextNames):])
-	line("groups %v timeout %v misuse %s body %v", s.OCI.Process.User.AdditionalGids, s.Timeout, s.OnMisuse, s.BodyCheck)
+	line("groups %v timeout %v misuse %s body %v", s.OCI.Process.User.AdditionalGids, s.Limits.Timeout, s.OnMisuse, s.BodyCheck)
 	return b.String()
 }
 

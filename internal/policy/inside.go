@@ -11,16 +11,14 @@ import (
 // names stay outside.
 func Inside(s *jail.Spec) []byte {
 	var out struct {
-		Rules   []string `json:"rules"`
-		Timeout string   `json:"timeout,omitempty"`
+		Rules  []string `json:"rules"`
+		Limits []string `json:"limits,omitempty"`
 	}
 	out.Rules = []string{}
 	for _, r := range s.Rules {
 		out.Rules = append(out.Rules, r.String())
 	}
-	if s.Timeout > 0 {
-		out.Timeout = s.Timeout.String()
-	}
+	out.Limits = LimitLines(s.Limits)
 	text, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {
 		panic("omnijail: internal error: rules have no JSON form: " + err.Error())

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"time"
-
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
@@ -21,7 +19,7 @@ type Request struct {
 	Own       bool
 	Add       Add
 	Env       map[string]string // --env
-	Timeout   time.Duration     // 0: none was asked for
+	Limits    jail.Limits       // what was asked for
 	TTY       bool
 	Backend   string   // empty: the policy's
 	SecretFDs []string // variables whose values the client sends
@@ -53,8 +51,9 @@ type Facts struct {
 	System []SystemDir
 	// SocketGID is the group that may command the daemon; it is never passed on.
 	SocketGID uint32
-	// MaxTimeout is the operator's ceiling; 0 is none.
-	MaxTimeout time.Duration
+	// Limits are the operator's: what holds where nothing is asked for, and the
+	// most that can be.
+	Limits jail.Limits
 	// Reserved are further trees that no grant may touch: the daemon's own.
 	Reserved []string
 }

@@ -164,6 +164,6 @@ func ruleKeys(r *egress.Rule) map[string]keyFunc {
 				r.AllowPrivate = append(r.AllowPrivate, p)
 			}
 		},
-		"max_body": func(d *decoder, k string, n *node) { r.MaxBody = d.size(k, n) },
+		"max_body": func(d *decoder, k string, n *node) { r.MaxBody = d.size(k, n, 0) },
 	}
 }

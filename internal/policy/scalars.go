@@ -130,22 +130,3 @@ func (d *decoder) duration(key string, n *node) time.Duration {
 	}
 	return v
 }
-
-// size reads 4096, "512KiB", "64MiB", "1GiB" or "1g" as bytes.
-func (d *decoder) size(key string, n *node) int64 {
-	if n.kind == scalar && n.tag == tagInt {
-		return d.integer(key, n, 1, 1<<50)
-	}
-	s := d.str(key, n)
-	if s == "" {
-		return 0
-	}
-	digits := strings.TrimRight(s, "KMGTkmgtiB")
-	shift, ok := map[string]uint{"": 0, "b": 0, "k": 10, "kib": 10, "m": 20, "mib": 20, "g": 30, "gib": 30, "t": 40, "tib": 40}[strings.ToLower(s[len(digits):])]
-	v, err := strconv.ParseInt(digits, 10, 64)
-	if !ok || err != nil || v <= 0 || v > 1<<50>>shift {
-		d.errorf(n.at, key, "%.64q is not a size: write 512KiB, 64MiB or 1GiB", s)
-		return 0
-	}
-	return v << shift
-}

@@ -81,13 +81,6 @@ func (d *decoder) weaken(key string, n *node) {
 	}
 }
 
-// limits reads the limits that are enforced: the timeout.
-func (d *decoder) limits(key string, n *node) {
-	d.mapping(key, n, map[string]keyFunc{
-		"timeout": func(d *decoder, k string, n *node) { d.doc.Timeout = d.duration(k, n) },
-	}, []string{"memory", "swap", "pids", "cpu", "open_files", "file_size", "scratch", "cache"})
-}
-
 func (d *decoder) env(key string, n *node) {
 	if n.kind != mapping {
 		d.errorf(n.at, key, "must be a mapping of names to values, not %v", n.kind)

@@ -148,10 +148,7 @@ func (d *Document) showEnv() []string {
 }
 
 func (d *Document) showLimits() []string {
-	if d.Timeout == 0 {
-		return nil
-	}
-	return []string{"timeout " + d.Timeout.String()}
+	return LimitLines(d.Limits)
 }
 
 // showNotes are what a reader should know besides: mapped spellings, and rules

@@ -64,13 +64,9 @@ func (s *Server) plan(req *api.ExecRequest, c *caller) (*daemon.Plan, *api.Error
 	if home := req.Context["HOME"]; user.Home == noHome && filepath.IsAbs(home) {
 		user.Home = filepath.Clean(home) // opened as the caller, like every path of theirs
 	}
-	timeout := time.Duration(0)
-	if req.Timeout != "" {
-		d, err := time.ParseDuration(req.Timeout)
-		if err != nil || d <= 0 {
-			return nil, api.Refuse(http.StatusBadRequest, "timeout", "timeout: %q is not a duration such as 90s", req.Timeout)
-		}
-		timeout = d
+	limits, refused := limits(req)
+	if refused != nil {
+		return nil, refused
 	}
 	doc, _, refused := s.document(req.Policy, c)
 	if refused != nil {
@@ -83,7 +79,7 @@ func (s *Server) plan(req *api.ExecRequest, c *caller) (*daemon.Plan, *api.Error
 	}
 	spec, err := policy.Compile(doc, policy.Request{
 		Argv: texts(argv), Cwd: cwd, User: user, CallerUID: c.UID(), CallerGroups: s.groups(c),
-		Own: c.access.MayUse("", true), Add: policy.Add(req.Add), Env: req.Env, Timeout: timeout, TTY: req.TTY != nil,
+		Own: c.access.MayUse("", true), Add: policy.Add(req.Add), Env: req.Env, Limits: limits, TTY: req.TTY != nil,
 		Backend: req.Backend, SecretFDs: req.SecretFDs,
 	}, s.cfg.Manager.Facts())
 	if err != nil {
@@ -96,6 +92,25 @@ func (s *Server) plan(req *api.ExecRequest, c *caller) (*daemon.Plan, *api.Error
 		Caller: c.Caller, Confined: c.confined, MaxJails: c.access.Jails, User: user, Spec: spec, Argv: argv, Cwd: cwd,
 		Context: req.Context, SecretFDs: req.SecretFDs, TTY: req.TTY,
 	}, nil
+}
+
+// limits are what a request asks for. They only ever narrow a policy's.
+func limits(req *api.ExecRequest) (l jail.Limits, refused *api.Error) {
+	var err error
+	if req.Timeout != "" {
+		if l.Timeout, err = time.ParseDuration(req.Timeout); err != nil || l.Timeout <= 0 {
+			return l, api.Refuse(http.StatusBadRequest, "timeout", "timeout: %.32q is not a duration such as 90s", req.Timeout)
+		}
+	}
+	if req.Memory != "" {
+		if l.Memory, err = jail.ParseSize(req.Memory); err != nil || l.Memory == 0 {
+			return l, api.Refuse(http.StatusBadRequest, "memory", "memory: %.32q is not a size such as 512MiB or 1g", req.Memory)
+		}
+	}
+	if l.Pids = req.Pids; l.Pids < 0 {
+		return l, api.Refuse(http.StatusBadRequest, "pids", "pids: must not be negative")
+	}
+	return l, nil
 }
 
 // granted holds what the policy wants against the caller's access.

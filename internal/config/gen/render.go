@@ -152,8 +152,8 @@ func (r *renderer) typeText(t ast.Expr) string {
 }
 
 var typeWords = map[string]string{
-	"string": "text", "bool": "true or false", "int": "number", "uint32": "number",
-	"Duration": "duration", "Size": "size", "AddrPort": "IP:PORT", "Prefix": "network",
+	"string": "text", "bool": "true or false", "int": "number", "int64": "number", "uint32": "number",
+	"Duration": "duration", "Size": "size", "CPU": "processors", "AddrPort": "IP:PORT", "Prefix": "network",
 }
 
 // lookup returns a field's value in a literal, nil if it is not there.

@@ -1,0 +1,88 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// Bounds of what a limits key may say. A jail needs a few processes and
+// descriptors before its command runs.
+const (
+	minMemory    = 16 << 20
+	minPids      = 8
+	minOpenFiles = 16
+	maxCount     = 1 << 22
+)
+
+// limits reads the limits of the command.
+func (d *decoder) limits(key string, n *node) {
+	l := &d.doc.Limits
+	d.mapping(key, n, map[string]keyFunc{
+		"timeout":    func(d *decoder, k string, n *node) { l.Timeout = d.duration(k, n) },
+		"memory":     func(d *decoder, k string, n *node) { l.Memory = d.size(k, n, minMemory) },
+		"pids":       func(d *decoder, k string, n *node) { l.Pids = d.integer(k, n, minPids, maxCount) },
+		"cpu":        func(d *decoder, k string, n *node) { l.CPU = d.processors(k, n) },
+		"open_files": func(d *decoder, k string, n *node) { l.OpenFiles = d.integer(k, n, minOpenFiles, maxCount) },
+		"file_size":  func(d *decoder, k string, n *node) { l.FileSize = d.size(k, n, 0) },
+		"scratch":    func(d *decoder, k string, n *node) { l.Scratch = d.size(k, n, 1<<20) },
+	}, []string{"swap", "cache"})
+}
+
+// size reads a number of bytes of at least low.
+func (d *decoder) size(key string, n *node, low int64) int64 {
+	if n.kind != scalar {
+		d.errorf(n.at, key, "must be a size, not %v", n.kind)
+		return 0
+	}
+	v, err := jail.ParseSize(n.text)
+	switch {
+	case err != nil || v > 1<<50:
+		d.errorf(n.at, key, "%.64q is not a size: write 512KiB, 64MiB or 1GiB", n.text)
+	case v == 0 || v < low:
+		d.errorf(n.at, key, "must be at least %s", jail.FormatSize(max(low, 1)))
+	default:
+		return v
+	}
+	return 0
+}
+
+func (d *decoder) processors(key string, n *node) int64 {
+	if n.kind != scalar {
+		d.errorf(n.at, key, "must be a number of processors, not %v", n.kind)
+		return 0
+	}
+	v, err := jail.ParseCPU(n.text)
+	if err != nil {
+		d.errorf(n.at, key, "%v", err)
+	}
+	return v
+}
+
+// LimitLines says in words what limits hold, one a line.
+func LimitLines(l jail.Limits) []string {
+	var out []string
+	if l.Timeout > 0 {
+		out = append(out, "timeout "+l.Timeout.String())
+	}
+	for _, b := range []struct {
+		name string
+		v    int64
+	}{{"memory", l.Memory}, {"file_size", l.FileSize}, {"scratch", l.Scratch}} {
+		if b.v > 0 {
+			out = append(out, b.name+" "+jail.FormatSize(b.v))
+		}
+	}
+	for _, c := range []struct {
+		name string
+		v    int64
+	}{{"pids", l.Pids}, {"open_files", l.OpenFiles}} {
+		if c.v > 0 {
+			out = append(out, fmt.Sprintf("%s %d", c.name, c.v))
+		}
+	}
+	if l.CPU > 0 {
+		out = append(out, fmt.Sprintf("cpu %g", float64(l.CPU)/1000))
+	}
+	return out
+}
