@@ -30,9 +30,10 @@ var table = arch.Rules{
 		"internal/trust":     {"internal/jail"},
 		"internal/spawn":     {"internal/jail", "internal/child"},
 		"internal/pty":       {},
-		"internal/initrun":   {"internal/child", "internal/seccomp"},
+		"internal/initrun":   {"internal/child", "internal/seccomp", "internal/landlock"},
 		"internal/scout":     {"internal/child", "internal/seqpacket"},
-		"internal/confine":   {"internal/jail", "internal/seccomp"},
+		"internal/confine":   {"internal/child", "internal/landlock"},
+		"internal/landlock":  {"internal/child"},
 
 		"netns":         {"netns/bpf", "netns/addrplan"},
 		"netns/dnsstub": {"internal/egress", "netns/addrplan"},
@@ -61,7 +62,7 @@ var table = arch.Rules{
 	Sole: map[string][]string{
 		"github.com/elazarl/goproxy":             {"mitm/explicit"},
 		"github.com/gopacket/gopacket":           {"netns/observe"},
-		"github.com/landlock-lsm/go-landlock":    {"internal/confine", "internal/landlock", "internal/node"},
+		"github.com/landlock-lsm/go-landlock":    {"internal/landlock"},
 		"github.com/seccomp/libseccomp-golang":   {"internal/seccomp/gen"},
 		"github.com/cilium/ebpf":                 {"netns/bpf"},
 		"unix.Setns":                             {"netns", "internal/spawn", "internal/confine"},
