@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +26,8 @@ type Session struct {
 }
 
 // Exec starts req's command with the three descriptors of stdio and one sealed
-// memfd for each of req.SecretFDs. A refusal is an *Error.
+// memfd for each of req.SecretFDs. A refusal is an *Error. The end of ctx ends
+// the start; a command that runs is ended by Close.
 func (c *Client) Exec(ctx context.Context, req ExecRequest, stdio [3]*os.File, secrets []*os.File) (*Session, error) {
 	if len(secrets) != len(req.SecretFDs) {
 		return nil, fmt.Errorf("omnijail: internal error: %d secrets for %d names", len(secrets), len(req.SecretFDs))
@@ -34,14 +36,17 @@ func (c *Client) Exec(ctx context.Context, req ExecRequest, stdio [3]*os.File, s
 	if err != nil {
 		return nil, err
 	}
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	s := &Session{conn: conn}
-	if err := s.upgrade(req); err != nil {
+	if err = s.upgrade(req); err == nil {
+		err = s.send(stdio, secrets)
+	}
+	if !stop() {
+		err = ctx.Err()
+	}
+	if err != nil {
 		conn.Close()
 		return nil, err
-	}
-	if err := s.send(stdio, secrets); err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("hand over descriptors: %w", err)
 	}
 	s.lines = bufio.NewReaderSize(receiver{s}, 64<<10)
 	return s, nil
@@ -70,8 +75,10 @@ func (s *Session) send(stdio [3]*os.File, secrets []*os.File) error {
 	for _, f := range append(stdio[:], secrets...) {
 		fds = append(fds, int(f.Fd()))
 	}
-	_, _, err := s.conn.WriteMsgUnix([]byte{0}, unix.UnixRights(fds...), nil)
-	return err
+	if _, _, err := s.conn.WriteMsgUnix([]byte{0}, unix.UnixRights(fds...), nil); err != nil {
+		return fmt.Errorf("hand over descriptors: %w", err)
+	}
+	return nil
 }
 
 // Next returns the next event. The file is the PTY's master when Event.PTY is
