@@ -52,19 +52,19 @@ func (s *session) vet(f *os.File, slot int) (child.StdioKind, error) {
 		if !fits(flags, slot) {
 			return "", refuseSlot(slot, "opened for the other direction")
 		}
-		return s.vetKind(f, st, flags, slot)
+		return s.vetKind(f, st, slot)
 	}
 	return "", refuseSlot(slot, "of a kind that cannot be passed")
 }
 
-func (s *session) vetKind(f *os.File, st unix.Stat_t, flags, slot int) (child.StdioKind, error) {
+func (s *session) vetKind(f *os.File, st unix.Stat_t, slot int) (child.StdioKind, error) {
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFSOCK:
 		return child.StdioSocket, s.vetSocket(f, slot)
 	case unix.S_IFCHR:
 		return s.vetDevice(f, st, slot)
 	case unix.S_IFREG:
-		return child.StdioFile, s.vetFile(f, flags, slot)
+		return child.StdioFile, s.vetFile(f, slot)
 	}
 	return child.StdioPipe, nil
 }

@@ -9,10 +9,12 @@ import (
 	"github.com/omnijail/omnijail/internal/child"
 )
 
-// vetFile lets a regular file pass when the jail could open it by itself with all
-// that a reopening through /proc gives: so reading needs a grant, and any way of
-// writing needs a writable one and a name that is not protected.
-func (s *session) vetFile(f *os.File, flags, slot int) error {
+// vetFile lets a regular file pass when the jail may do everything to it by
+// itself. The descriptor carries the mount that the client opened it through, not
+// the jail's read-only one: one that was opened for reading can be reopened for
+// writing through /proc, or have its mode changed. So each way of opening needs
+// a writable grant and a name that is neither hidden nor protected.
+func (s *session) vetFile(f *os.File, slot int) error {
 	m, ok, err := s.mounts.of(f)
 	if err != nil {
 		return err
@@ -31,9 +33,6 @@ func (s *session) vetFile(f *os.File, flags, slot int) error {
 	g, n := gs[len(gs)-1], names[len(gs)-1]
 	if _, hidden := within(g.masked, n); hidden {
 		return refuseSlot(slot, "a file that the policy hides ("+p+")")
-	}
-	if flags&unix.O_ACCMODE == unix.O_RDONLY {
-		return nil
 	}
 	if _, protected := within(g.readonly, n); protected || !g.write {
 		return refuseSlot(slot, "a file that the policy lets the command only read ("+p+")")
