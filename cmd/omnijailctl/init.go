@@ -26,6 +26,11 @@ func initPolicy(g *globals, presets []string) error {
 	if err != nil {
 		return err
 	}
+	for _, name := range presets {
+		if _, err := policy.Preset(name); err != nil {
+			return policyErrors(err)
+		}
+	}
 	p, err := policy.Propose(cwd, presets...)
 	if err != nil {
 		return policyErrors(err)

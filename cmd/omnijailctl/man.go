@@ -11,7 +11,7 @@ func newMan(root *cobra.Command) *cobra.Command {
 		Use: "man DIR", Hidden: true, Args: nArgs(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			root.DisableAutoGenTag = true
-			return doc.GenManTree(root, &doc.GenManHeader{Title: "OMNIJAILCTL", Section: "1"}, args[0])
+			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "omnijail", Manual: "omnijail"}, args[0])
 		},
 	}
 }

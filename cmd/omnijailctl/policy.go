@@ -112,12 +112,13 @@ func (g *globals) policyCheck() *cobra.Command {
 			if g.json {
 				return printJSON(map[string]any{"policy": f.String(), "notes": notes})
 			}
+			if g.quiet {
+				return nil
+			}
 			for _, n := range notes {
 				fmt.Println("note:", n)
 			}
-			if !g.quiet {
-				fmt.Println(f, "holds")
-			}
+			fmt.Println(f, "holds")
 			return nil
 		},
 	}

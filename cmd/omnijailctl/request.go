@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +18,7 @@ import (
 func (f *execFlags) request(argv []string) (api.ExecRequest, error) {
 	req := api.ExecRequest{Add: f.add, User: f.user, Memory: f.memory, Pids: f.pids, Backend: f.backend}
 	for flag, values := range map[string][]string{
-		"--policy": {f.policy}, "--user": {f.user}, "--backend": {f.backend}, "--memory": {f.memory}, "--env": f.env,
+		"--policy": {f.policy}, "--user": {f.user}, "--backend": {f.backend}, "--memory": {f.memory},
 		"--preset": f.add.Presets, "--write": f.add.Write, "--read": f.add.Read, "--allow": f.add.Allow,
 	} {
 		if i := slices.IndexFunc(values, notUTF8); i >= 0 {
@@ -56,15 +57,15 @@ func (f *execFlags) environ() (map[string]string, error) {
 	for _, kv := range f.env {
 		k, v, given := strings.Cut(kv, "=")
 		if k == "" {
-			return nil, usageError{error: fmt.Errorf("--env %q: has no name", kv)}
+			return nil, usageError{error: errors.New("--env: a value without a name")}
 		}
 		if !given {
 			if v, given = os.LookupEnv(k); !given {
 				continue
 			}
 		}
-		if notUTF8(v) {
-			return nil, fmt.Errorf("--env %s: its value is not UTF-8", k)
+		if notUTF8(k) || notUTF8(v) {
+			return nil, fmt.Errorf("--env %q: its value is not UTF-8", k)
 		}
 		env[k] = v
 	}

@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/internal/policy"
 )
 
 // run is one exec under way.
@@ -46,6 +48,11 @@ func (r *run) start(ctx context.Context, f *execFlags, argv []string) error {
 	req, err := f.request(argv)
 	if err != nil {
 		return err
+	}
+	if policy.IsFile(f.policy) { // where we are, whatever --cwd says
+		if f.policy, err = filepath.Abs(f.policy); err != nil {
+			return err
+		}
 	}
 	if req.Policy, err = choosePolicy(ctx, r.g, f, &req); err != nil {
 		return err

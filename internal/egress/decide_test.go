@@ -272,7 +272,7 @@ func TestS30_Ceilings(t *testing.T) {
 func TestExplain(t *testing.T) {
 	rs := compile(t, "GET api.example/repos/**", "POST api.example/graphql", "!DELETE api.example")
 	for _, c := range []struct{ method, target, want string }{
-		{"GET", "/repos/a", `allowed: allowed by "GET api.example/repos/**"`},
+		{"GET", "/repos/a", `allowed by "GET api.example/repos/**"`},
 		{"DELETE", "/x", `refused: denied by "!DELETE api.example/**"`},
 		{"PUT", "/x", `"POST api.example/graphql": the method is not listed: "PUT"`},
 		{"GET", "/x\x1b[2J", `the path does not match: "/x\x1b[2J"`},

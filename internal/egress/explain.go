@@ -10,11 +10,10 @@ import (
 func (rs *Rules) Explain(q Request) string {
 	v := rs.Decide(q)
 	var b strings.Builder
-	verb := "refused"
-	if v.Allow {
-		verb = "allowed"
+	if !v.Allow {
+		b.WriteString("refused: ")
 	}
-	fmt.Fprintf(&b, "%s: %s", verb, v.Why)
+	b.WriteString(v.Why)
 	if v.Index >= 0 {
 		fmt.Fprintf(&b, "%s\n", origin(rs.Rule(v.Index)))
 		return b.String()

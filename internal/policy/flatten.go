@@ -118,7 +118,7 @@ type userFiles struct {
 func (u *userFiles) read(path, label string, rep *report) *node {
 	text, err := readFile(path)
 	if err != nil {
-		rep.errorf(Pos{File: label}, "", "%v", err)
+		rep.errorf(Pos{File: label}, "", "%v", unnamed(err))
 		return nil
 	}
 	u.files = appendNew(u.files, path)

@@ -155,7 +155,7 @@ func (l Library) loadRoot(f Found) (*Document, error) {
 	}
 	text, err := readFile(f.Path)
 	if err != nil {
-		return nil, Errors{{Pos: Pos{File: f.Path}, Msg: err.Error()}}
+		return nil, Errors{{Pos: Pos{File: f.Path}, Msg: unnamed(err).Error()}}
 	}
 	rep := &report{}
 	n := flatten(readYAML(f.Path, text, rep), nil, rep)
@@ -218,9 +218,18 @@ func readFile(path string) ([]byte, error) {
 	if st, err := f.Stat(); err != nil {
 		return nil, err
 	} else if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("is not a regular file")}
 	}
 	return io.ReadAll(io.LimitReader(f, maxBytes+1))
+}
+
+// unnamed is why a file cannot be read, for messages that have its name already.
+func unnamed(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // label is how a path is shown: relative below cwd, else as it is.

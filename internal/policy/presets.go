@@ -45,7 +45,7 @@ func readPreset(name, key string, at Pos, rep *report) *node {
 	if !ok {
 		e := Error{Pos: at, Key: key, Msg: "there is no preset " + quoteYAML(name)}
 		if why, known := laterPresets[name]; known {
-			e = Error{Pos: at, Key: key, Code: "not_built", Msg: "preset " + name + ": " + why}
+			e = Error{Pos: at, Key: key, Code: "not_built", Msg: name + " is not offered: " + why}
 		} else if near := nearest(name, Presets()); near != "" {
 			e.Fix = "did you mean " + near + "?"
 		}

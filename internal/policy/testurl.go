@@ -29,13 +29,7 @@ func TestURL(d *Document, method, rawURL string) (Answer, error) {
 		return Answer{}, err
 	}
 	verdict := rules.Decide(req)
-	out := Answer{Allowed: verdict.Allow, Text: rules.Explain(req)}
-	for _, i := range []int{verdict.Index, verdict.Nearest} {
-		if i >= 0 {
-			out.Text += " (" + d.Rules[i].At.String() + ")"
-			break
-		}
-	}
+	out := Answer{Allowed: verdict.Allow, Text: strings.TrimSpace(rules.Explain(req))}
 	if verdict.Allow {
 		out.Credential = d.attached(req)
 	}

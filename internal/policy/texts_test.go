@@ -103,6 +103,11 @@ func TestTestURL(t *testing.T) {
 			t.Errorf("%s %s: %+v, %v", tt.method, tt.url, got, err)
 		}
 	}
+	const want = `allowed by "GET,HEAD api.github.com/**" (p.yaml:1)
+credential "github" would be attached`
+	if got, err := TestURL(doc, "GET", "https://api.github.com/user"); err != nil || got.Text != want {
+		t.Errorf("got %s, %v", got.Text, err)
+	}
 	for _, bad := range []string{"ftp://a.example.com", "https://u:p@a.example.com", "https://1.2.3/", "https://a.example.com/../x", ":"} {
 		if got, err := TestURL(doc, "GET", bad); err == nil {
 			t.Errorf("%s: %+v", bad, got)
