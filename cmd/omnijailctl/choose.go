@@ -20,6 +20,9 @@ import (
 // otherwise is asked by name.
 const rootPolicies = "/etc/omnijail/policies"
 
+// offline is the preset that rules where there is no policy at all.
+const offline = "offline"
+
 func homeDir() string {
 	if h := os.Getenv("HOME"); strings.HasPrefix(h, "/") {
 		return h
@@ -94,7 +97,11 @@ func askDaemon(ctx context.Context, g *globals, name string, needs *environment)
 	err := g.client().Get(ctx, path, nil, &p)
 	var refused *api.Error
 	if name == "" && errors.As(err, &refused) && refused.Status == http.StatusNotFound {
-		return nil, nil // no default there: the preset offline
+		doc, err := policy.Preset(offline) // no default there
+		if err == nil {
+			needs.add(doc)
+		}
+		return nil, err
 	}
 	if err != nil {
 		return nil, err

@@ -59,6 +59,10 @@ func (s *stdio) slot(i int, f *os.File) error {
 		s.pass[i] = f
 		return nil
 	}
+	if i == 2 && sameFile(os.Stdout, fi) {
+		s.pass[2] = s.pass[1] // two pipes would lose the order of what is written
+		return nil
+	}
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
@@ -75,6 +79,11 @@ func (s *stdio) slot(i int, f *os.File) error {
 		r.Close() // whoever writes on learns that nobody reads any more
 	})
 	return nil
+}
+
+func sameFile(f *os.File, as os.FileInfo) bool {
+	fi, err := f.Stat()
+	return err == nil && os.SameFile(fi, as)
 }
 
 // handedOver closes what only the jail should hold, so that it sees the end of

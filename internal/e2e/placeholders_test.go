@@ -8,7 +8,7 @@ import (
 const placeholderPolicy = `
 caller: [cwd, tty, timeout]
 egress_rules:
-  - "* api.example.test/**"
+  - "* api.example.test:*/**"
   - "* other.test/**"
   - "* example.test/**"
   - "GET http://example.test/**"
@@ -43,7 +43,6 @@ func TestAMisplacedPlaceholderIsRefusedAndNothingDialled(t *testing.T) {
 		{"OPTIONS", `get -X OPTIONS -H "Authorization: Bearer $API_TOKEN" https://api.example.test/user`},
 		{"plain http", `get -H "Authorization: Bearer $API_TOKEN" http://example.test/`},
 		{"another header", `get -H "X-Token: $API_TOKEN" https://api.example.test/user`},
-		{"another scheme", `get -H "Authorization: token $API_TOKEN" https://api.example.test/user`},
 		{"path", `get https://api.example.test/user/$API_TOKEN`},
 		{"query", `get https://api.example.test/user?t=$API_TOKEN`},
 		{"percent-encoded", `get https://api.example.test/user?t=${API_TOKEN/_/%5f}`},
@@ -59,12 +58,7 @@ func TestAMisplacedPlaceholderIsRefusedAndNothingDialled(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := n.Lab.Connections()
-			o := run(t, "held", c.script)
-			if c.name == "another port" {
-				// No rule reaches it, but the answer must not tell the two apart.
-				o.Stdout = strings.TrimSpace(o.Stdout)
-			}
-			checkPlaceholderRefusal(t, n, o, before, &body)
+			checkPlaceholderRefusal(t, n, run(t, "held", c.script), before, &body)
 		})
 	}
 	t.Run("in a jail without credentials", func(t *testing.T) {

@@ -54,43 +54,59 @@ func (c *talk) exit(want int) {
 	}
 }
 
+// waiter is a command that says what signals it got: SIG,SIG,… and what it does
+// then, exit (with 9), stay, or exit with word of a child process of its own.
+const waiter = `import os, signal, subprocess, sys
+sigs = {signal.Signals["SIG" + n] for n in sys.argv[1].split(",")}
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+child = subprocess.Popen(["sleep", "1000"]) if sys.argv[2] == "child" else None
+signal.pthread_sigmask(signal.SIG_BLOCK, sigs)
+print("ready", flush=True)
+while True:
+    s = signal.sigwait(sigs)
+    print("got", s.name, flush=True)
+    if s == signal.SIGWINCH: print("%d rows, %d columns" % os.get_terminal_size()[::-1])
+    if child: print("child lives" if child.poll() is None else "child is gone")
+    if sys.argv[2] != "stay": sys.exit(9)
+`
+
 // TestSignalsReachTheCommand sends signals to omnijailctl, as a supervisor or a
 // shell does.
 func TestSignalsReachTheCommand(t *testing.T) {
 	t.Parallel()
 	n := NewNode(t, Options{NoLab: true})
-	const wait = `echo ready; while :; do read -t 0.05 x <> <(:); done`
 	for name, sig := range map[string]syscall.Signal{
 		"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "INT": syscall.SIGINT,
 		"HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT, "TERM": syscall.SIGTERM,
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := n.talk(t, "bash", "-c", "trap 'echo got "+name+"; exit 9' "+name+"; "+wait)
+			c := n.talk(t, python(waiter, name, "exit")...)
 			c.expect("ready")
 			c.Process.Signal(sig)
-			c.expect("got " + name)
+			c.expect("got SIG" + name)
 			c.exit(9)
 		})
 	}
 	t.Run("without a handler", func(t *testing.T) {
-		c := n.talk(t, "bash", "-c", "echo ready; exec sleep 1000")
+		c := n.talk(t, python(waiter, "USR1", "exit")...)
 		c.expect("ready")
 		c.Process.Signal(syscall.SIGTERM)
 		c.exit(143)
 	})
 	t.Run("a second SIGTERM kills", func(t *testing.T) {
-		c := n.talk(t, "bash", "-c", "trap 'echo no' TERM; "+wait)
+		c := n.talk(t, python(waiter, "TERM", "stay")...)
 		c.expect("ready")
 		c.Process.Signal(syscall.SIGTERM)
-		c.expect("no")
+		c.expect("got SIGTERM")
 		c.Process.Signal(syscall.SIGTERM)
 		c.exit(137)
 	})
 	t.Run("only the command gets it", func(t *testing.T) {
-		c := n.talk(t, "bash", "-c", `sleep 1000 & trap 'kill -0 $! && echo child lives; exit 0' USR1; `+wait)
+		c := n.talk(t, python(waiter, "USR1", "child")...)
 		c.expect("ready")
 		c.Process.Signal(syscall.SIGUSR1)
+		c.expect("got SIGUSR1")
 		c.expect("child lives")
-		c.exit(0)
+		c.exit(9)
 	})
 }

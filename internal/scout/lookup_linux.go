@@ -96,7 +96,11 @@ func executable(p string) error {
 	if err := unix.Stat(p, &st); err != nil {
 		return err
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		return unix.EISDIR
+	default:
 		return unix.EACCES
 	}
 	return unix.Faccessat(unix.AT_FDCWD, p, unix.X_OK, 0)
