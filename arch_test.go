@@ -26,7 +26,7 @@ var table = arch.Rules{
 		"internal/child":     {},
 		"internal/seqpacket": {},
 		"internal/caller":    {"internal/jail", "internal/peercred", "creds", "internal/child", "internal/seqpacket"},
-		"internal/stage":     {"internal/jail"},
+		"internal/stage":     {"internal/jail", "internal/child"},
 		"internal/trust":     {"internal/jail"},
 		"internal/spawn":     {"internal/jail", "internal/child"},
 		"internal/pty":       {},
@@ -52,7 +52,7 @@ var table = arch.Rules{
 
 		"internal/lab":  {"internal/lab"},
 		"internal/arch": {},
-		"internal/e2e":  {"api", "internal/lab"},
+		"internal/e2e":  {"api", "internal/lab", "internal/landlock"},
 		"examples/demo": {"internal/lab", "api", "internal/cleanup"},
 		"cmd/omnijaild": {"api", "internal/config", "internal/daemon", "internal/server", "internal/egressd", "internal/node", "internal/policy", "internal/audit", "internal/cgroup", "internal/cleanup",
 			"internal/jail", "internal/peercred", "internal/spawn", "netns", "runtime/bwrap"},

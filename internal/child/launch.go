@@ -12,9 +12,11 @@ type Launch struct {
 	UID    uint32
 	GID    uint32
 	Groups []uint32
-	TTY    bool   // setsid, and descriptor 0 becomes the controlling terminal
-	Filter string // name of the seccomp filter: "default", or a weakening's
-	Stdio  [3]int // the donated descriptors that become 0, 1, 2; -1 is /dev/null
+	TTY    bool // setsid, and descriptor 0 becomes the controlling terminal
+	Wall   WallMode
+	Places []Place // what the wall lets through
+	Filter string  // name of the seccomp filter: "default", or a weakening's
+	Stdio  [3]int  // the donated descriptors that become 0, 1, 2; -1 is /dev/null
 	Limits []Rlimit
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"path"
+	"slices"
 )
 
 // MaxLaunch bounds an encoded Launch in bytes. The kernel refuses argument lists
@@ -12,9 +13,10 @@ import (
 const MaxLaunch = 4 << 20
 
 const (
-	launchMagic  = "OJL1"  // omnijail launch, version 1
+	launchMagic  = "OJL2"  // omnijail launch, version 2
 	launchGroups = 1 << 16 // the kernel's own NGROUPS_MAX
 	launchLimits = 64
+	launchPlaces = 1 << 12
 )
 
 var errLaunch = errors.New("not a launch record")
@@ -37,11 +39,9 @@ func EncodeLaunch(l *Launch) ([]byte, error) {
 	for _, g := range l.Groups {
 		b = put32(b, g)
 	}
-	if l.TTY {
-		b = append(b, 1)
-	} else {
-		b = append(b, 0)
-	}
+	b = putFlag(b, l.TTY)
+	b = append(b, byte(l.Wall))
+	b = putPlaces(b, l.Places)
 	for _, fd := range l.Stdio {
 		b = put32(b, uint32(int32(fd)))
 	}
@@ -78,6 +78,8 @@ func DecodeLaunch(b []byte) (*Launch, error) {
 		l.Groups[i] = r.u32()
 	}
 	l.TTY = r.flag()
+	l.Wall = WallMode(r.u8())
+	l.Places = r.places()
 	for i := range l.Stdio {
 		l.Stdio[i] = int(int32(r.u32()))
 	}
@@ -106,6 +108,9 @@ func (l *Launch) Check() error {
 		return errors.New("too many groups or limits")
 	case hasNUL([]byte(l.Exec)) || hasNUL([]byte(l.Cwd)) || anyNUL(l.Argv) || anyNUL(l.Env):
 		return errors.New("a path, argument or variable holds a NUL byte")
+	}
+	if l.Wall > WallNeeded || len(l.Places) > launchPlaces || slices.ContainsFunc(l.Places, func(p Place) bool { return !p.ok() }) {
+		return errors.New("the wall has an unknown mode, or a place that is no absolute path with known rights")
 	}
 	for _, g := range l.Groups {
 		if g == 0 {
@@ -137,6 +142,13 @@ func anyNUL(list [][]byte) bool {
 }
 
 func put32(b []byte, v uint32) []byte { return binary.BigEndian.AppendUint32(b, v) }
+
+func putFlag(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
 
 func putBytes(b, s []byte) []byte { return append(put32(b, uint32(len(s))), s...) }
 

@@ -12,6 +12,7 @@ func sample() *Launch {
 		Exec: "/usr/bin/env", Argv: [][]byte{[]byte("env"), {0xff, 0xfe}, {}},
 		Env: [][]byte{[]byte("A=b"), []byte("EMPTY=")}, Cwd: "/home/u/ws",
 		UID: 1000, GID: 1001, Groups: []uint32{44, 1002}, TTY: true, Filter: "default",
+		Wall: WallFiles, Places: []Place{{"/usr", false, PlaceRead | PlaceExecute}, {"/home/u/f", true, PlaceChange}},
 		Stdio: [3]int{7, -1, 9}, Limits: []Rlimit{{7, 64, 128}},
 	}
 }
@@ -49,6 +50,10 @@ func TestS04_LaunchNeverRoot(t *testing.T) {
 		"NUL":           func(l *Launch) { l.Argv = [][]byte{[]byte("a\x00b")} },
 		"nameless":      func(l *Launch) { l.Env = [][]byte{[]byte("=x")} },
 		"own stdin":     func(l *Launch) { l.Stdio[0] = 0 },
+		"no such wall":  func(l *Launch) { l.Wall = WallNeeded + 1 },
+		"no place":      func(l *Launch) { l.Places[0].Path = "usr" },
+		"no right":      func(l *Launch) { l.Places[0].Rights = 0 },
+		"unknown right": func(l *Launch) { l.Places[0].Rights = 1 << 7 },
 	} {
 		l := sample()
 		spoil(l)

@@ -33,15 +33,19 @@ func (r *launchReader) u64() uint64 {
 	return 0
 }
 
-func (r *launchReader) flag() bool {
-	b := r.take(1)
-	if b == nil {
-		return false
+func (r *launchReader) u8() uint8 {
+	if b := r.take(1); b != nil {
+		return b[0]
 	}
-	if b[0] > 1 {
+	return 0
+}
+
+func (r *launchReader) flag() bool {
+	b := r.u8()
+	if b > 1 {
 		r.bad = true
 	}
-	return b[0] == 1
+	return b == 1
 }
 
 // count reads a number of elements of at least size bytes each. A count that

@@ -15,7 +15,8 @@ const (
 	StepReset                    // limits, priorities, signals, keyring
 	StepIdentity                 // groups, ids, capabilities
 	StepVerify                   // the identity read back is not the one asked for
-	StepFilter                   // no_new_privs and seccomp
+	StepWall                     // no_new_privs and Landlock
+	StepFilter                   // seccomp
 	StepStdio                    // standard descriptors and the terminal
 	StepChdir                    // the working directory
 	StepExec                     // the final execve
@@ -24,7 +25,7 @@ const (
 var stepNames = [...]string{
 	StepLaunch: "reading the launch record", StepReset: "resetting inherited state",
 	StepIdentity: "becoming the caller", StepVerify: "verifying the dropped privileges",
-	StepFilter: "installing the system call filter", StepStdio: "setting up standard descriptors",
+	StepWall: "walling off what was not granted", StepFilter: "installing the system call filter", StepStdio: "setting up standard descriptors",
 	StepChdir: "entering the working directory", StepExec: "executing the command",
 }
 

@@ -45,7 +45,7 @@ func (x *execution) start(ctx context.Context, env *environment) error {
 		return err
 	}
 	defer channel.Close()
-	launch, stdio, err := x.launch(env)
+	launch, stdio, err := x.launch(env, staged)
 	if err != nil {
 		theirs.Close()
 		return err
@@ -125,8 +125,9 @@ func (x *execution) announce() {
 
 // staging is the plan of the file system and what its steps refer to.
 type staging struct {
-	plan  stage.Plan
-	files stage.Descriptors
+	plan   stage.Plan
+	files  stage.Descriptors
+	places []child.Place // for the wall behind the mounts
 }
 
 // stage clones the grants, has the scout find the names below them, and plans.
@@ -153,6 +154,7 @@ func (x *execution) stage(ctx context.Context, env *environment) (*staging, erro
 	if err != nil {
 		return nil, err
 	}
+	st.places = layout.Places()
 	st.plan, err = stage.NewPlan(layout)
 	if err != nil {
 		return nil, &jail.OpenError{Code: "grant", Exit: 125, Reason: err.Error()}
@@ -257,7 +259,7 @@ func gitHosts(bs []creds.Binding, dropped []int) (hosts []string) {
 }
 
 // launch is the record for init and the descriptors it names.
-func (x *execution) launch(env *environment) (*os.File, []*os.File, error) {
+func (x *execution) launch(env *environment, st *staging) (*os.File, []*os.File, error) {
 	p, oci := x.plan, x.j.spec.OCI.Process
 	own := trust.Environment()
 	for k, v := range env.placeholders {
@@ -267,6 +269,7 @@ func (x *execution) launch(env *environment) (*os.File, []*os.File, error) {
 	l := &child.Launch{
 		Exec: x.opened.Reply.Exec, Argv: p.Argv, Env: policy.BuildEnv(x.j.spec.Env, p.Context, own), Cwd: x.opened.Reply.Cwd,
 		UID: oci.User.UID, GID: oci.User.GID, Groups: oci.User.AdditionalGids, TTY: p.TTY != nil, Filter: filterName(x.j.spec),
+		Wall: wallMode(x.j.spec), Places: st.places,
 	}
 	limits, err := rlimits(oci.Rlimits)
 	if err != nil {
@@ -331,6 +334,15 @@ func filterName(spec *jail.Spec) string {
 		}
 	}
 	return "default"
+}
+
+// wallMode leaves the files of a nested sandbox to the mounts: behind a wall it
+// could not mount anything itself.
+func wallMode(spec *jail.Spec) child.WallMode {
+	if slices.Contains(spec.Weaken, jail.WeakNestedSandbox) {
+		return child.WallScopes
+	}
+	return child.WallFiles
 }
 
 func closeNames(names [][]*os.File) {

@@ -5,9 +5,10 @@
 // It is called as "run LAUNCH CHANNEL", two descriptor numbers: the sealed
 // launch record and the socket to the daemon. It says ready with a pidfd of
 // itself, waits for go, resets what a child of a root service inherits, drops
-// groups, ids and capabilities, reads them back, installs the system call
-// filter, puts the standard descriptors in place and executes. The order
-// matters: each step takes away a right that the steps before it needed.
+// groups, ids and capabilities, reads them back, walls off with Landlock what was
+// not granted, installs the system call filter, puts the standard descriptors in
+// place and executes. The order matters: each step takes away a right that the
+// steps before it needed.
 //
 // All of it runs on the process's main thread, which must be locked, with raw
 // system calls: the runtime's other threads keep root until execve ends them,

@@ -6,14 +6,32 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/child"
+	"github.com/omnijail/omnijail/internal/landlock"
 	"github.com/omnijail/omnijail/internal/seccomp"
 )
 
-// filter installs no_new_privs and the system call filter.
-func filter(l *child.Launch) *child.StartError {
+// wall gives new privileges up and adds Landlock behind the mounts. Paths are
+// opened by the caller, in the view that the command has.
+func wall(l *child.Launch) *child.StartError {
 	if errno := prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); errno != 0 {
-		return fail(child.StepFilter, errno, "no_new_privs")
+		return fail(child.StepWall, errno, "no_new_privs")
 	}
+	abi := landlock.ABI()
+	if !landlock.Holds(abi) {
+		if l.Wall == child.WallNeeded {
+			return fail(child.StepWall, unix.ENOSYS, "Landlock")
+		}
+		return nil // the mounts alone; doctor says so
+	}
+	w := landlock.Wall{Files: l.Wall != child.WallScopes, Places: l.Places}
+	if err := landlock.Lower(w, abi).Restrict(); err != nil {
+		return fail(child.StepWall, err, err.Error())
+	}
+	return nil
+}
+
+// filter installs the system call filter.
+func filter(l *child.Launch) *child.StartError {
 	f, err := seccomp.Named(l.Filter)
 	if err != nil {
 		return fail(child.StepFilter, unix.EINVAL, err.Error())

@@ -1,6 +1,7 @@
 package initrun
 
 import (
+	"errors"
 	"strconv"
 	"syscall"
 
@@ -42,7 +43,7 @@ func run(record int, c channel) *child.StartError {
 		return failed
 	}
 	steps := []func(*child.Launch) *child.StartError{
-		reset, becomeCaller, verify, filter, stdio, enter,
+		reset, becomeCaller, verify, wall, filter, stdio, enter,
 	}
 	for _, step := range steps {
 		if failed := step(l); failed != nil {
@@ -104,8 +105,8 @@ func text(list [][]byte) []string {
 
 // fail makes the report. An error that carries no errno counts as EIO.
 func fail(step child.Step, err error, what string) *child.StartError {
-	no, ok := err.(syscall.Errno)
-	if !ok || no == 0 {
+	var no syscall.Errno
+	if !errors.As(err, &no) || no == 0 {
 		no = unix.EIO
 	}
 	return &child.StartError{Stage: step, Errno: no, Text: what}

@@ -53,6 +53,7 @@ const (
 	DevPTS      Name = "devpts"        // a terminal file system of a jail's own
 	Seccomp     Name = "seccomp"       // filters, on all threads at once
 	Landlock    Name = "landlock"      // the second wall of the egress process
+	Wall        Name = "wall"          // the second wall of jails
 	Network     Name = "network"       // a namespace with steered sockets
 	KillGroup   Name = "kill_group"    // a cgroup per command
 	CgroupV2    Name = "cgroup_v2"     // cgroup v2, wherever it is mounted

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -75,21 +74,4 @@ func seccomp() Fact {
 			Fix: "run a kernel with CONFIG_SECCOMP_FILTER"}
 	}
 	return Fact{Name: Seccomp, Answer: Yes, Detail: "filters for all threads"}
-}
-
-// landlockABI returns the version of Landlock, 0 for none.
-func landlockABI() int {
-	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(nil)), 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return 0
-	}
-	return int(abi)
-}
-
-func landlock(abi int) Fact {
-	if abi == 0 {
-		return Fact{Name: Landlock, Answer: No, Detail: "not in this kernel, or not turned on",
-			Fix: "run Linux 5.13 or newer with landlock in the list of security modules (lsm= on the kernel's command line)"}
-	}
-	return Fact{Name: Landlock, Answer: Yes, Detail: "ABI " + strconv.Itoa(abi)}
 }

@@ -32,7 +32,7 @@ var backends = []backend{{
 }}
 
 // advice is what no guarantee rests on and still should be put right.
-var advice = []Name{CgroupV2, NodeMounts, CoreLimit, PeerPidfd}
+var advice = []Name{Wall, CgroupV2, NodeMounts, CoreLimit, PeerPidfd}
 
 // Guarantees lists what each backend promises on this node. A backend that cannot
 // run here is not in it.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/omnijail/omnijail/internal/landlock"
 )
 
 // Probes says what Probe cannot know by itself.
@@ -22,14 +24,14 @@ type Probes struct {
 // Probe asks the node everything, once. It takes as long as the two functions of
 // Probes do, and a few milliseconds. The context ends what runs a program.
 func Probe(ctx context.Context, p Probes) Facts {
-	abi := landlockABI()
+	abi := landlock.ABI()
 	drop := tried(Drop, p.Drop, "a command in a jail ran without privilege",
 		"see the error; AppArmor and container runtimes are known to forbid this to bwrap's children")
 	network := tried(Network, p.Network, "a network namespace with steered sockets was made",
 		"run Linux 5.9 or newer with CONFIG_NET_NS and CONFIG_BPF_SYSCALL, as root of the node itself")
 	return Facts{LandlockABI: abi, Facts: slices.Concat(
 		[]Fact{root()}, bubblewrap(ctx, p.Bwrap), []Fact{drop},
-		kernel(), []Fact{landlock(abi), network}, cgroups(), surroundings(),
+		kernel(), landlocks(abi), []Fact{network}, cgroups(), surroundings(),
 	)}
 }
 

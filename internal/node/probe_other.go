@@ -17,10 +17,6 @@ func bubblewrap(context.Context, string) []Fact {
 
 func kernel() []Fact { return nil }
 
-func landlockABI() int { return 0 }
-
-func landlock(int) Fact { return unknown(Landlock, errors.ErrUnsupported, linuxOnly) }
-
 func cgroups() []Fact { return nil }
 
 func surroundings() []Fact { return nil }

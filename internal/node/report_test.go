@@ -13,7 +13,7 @@ import (
 func able(but ...Fact) Facts {
 	var f Facts
 	for _, n := range []Name{
-		Root, Bwrap, BwrapUsable, Drop, MountByFD, SafeOpen, Pidfd, DevPTS, Seccomp, Landlock, Network,
+		Root, Bwrap, BwrapUsable, Drop, MountByFD, SafeOpen, Pidfd, DevPTS, Seccomp, Landlock, Wall, Network,
 		KillGroup, CgroupV2, Memory, Pids, NodeMounts, CoreLimit, PeerPidfd,
 	} {
 		fact := Fact{Name: n, Answer: Yes, Detail: "seen"}
@@ -53,6 +53,7 @@ func TestGuaranteesFollowFromFacts(t *testing.T) {
 		{"no landlock", able(no(Landlock)), without(jail.NetworkOnlyProxy), 1},
 		{"no memory controller", able(no(Memory)), without(jail.LimitsHeld), 1},
 		{"no cgroups", able(no(KillGroup)), without(jail.LimitsHeld, jail.NoTrace), 1},
+		{"no wall in jails", able(no(Wall)), jail.Guarantees, 1},
 		{"own mounts", able(no(NodeMounts)), jail.Guarantees, 1},
 	} {
 		given, runs := tc.facts.Guarantees()[Bubblewrap]
