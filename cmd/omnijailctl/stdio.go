@@ -44,15 +44,9 @@ func openStdio(mode ttyMode) (*stdio, error) {
 }
 
 func (s *stdio) slot(i int, f *os.File) error {
-	fi, err := f.Stat()
-	if err != nil { // closed by whoever started us
-		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-		if err != nil {
-			return err
-		}
-		s.pass[i] = null
-		s.ours = append(s.ours, null)
-		return nil
+	fi, err := f.Stat() // one that was closed is /dev/null by now: the Go runtime saw to it
+	if err != nil {
+		return err
 	}
 	copied := fi.Mode().IsRegular() || isTerminal(f) && !s.tty
 	if !copied {
@@ -93,10 +87,11 @@ func (s *stdio) handedOver() {
 		f.Close()
 	}
 	s.ours = nil
-	if s.input != nil {
+	if input := s.input; input != nil {
+		s.input = nil
 		go func() {
-			io.Copy(s.input, os.Stdin)
-			s.input.Close()
+			io.Copy(input, os.Stdin)
+			input.Close()
 		}()
 	}
 }
@@ -104,7 +99,11 @@ func (s *stdio) handedOver() {
 // drain waits until all output of the command has been written.
 func (s *stdio) drain() { s.out.Wait() }
 
+// close drops what was not handed over.
 func (s *stdio) close() {
+	if s.input != nil {
+		s.input.Close()
+	}
 	for _, f := range s.ours {
 		f.Close()
 	}
