@@ -56,10 +56,11 @@ type Event struct {
 	Binding   int // index of the binding that decorates, -1 for none
 	Decision  audit.Decision
 	Code      audit.Code
-	Status    int    // of the reply; 0 where there was none
-	BytesIn   uint64 // body bytes towards the jail
-	BytesOut  uint64 // body bytes from the jail
-	Millis    uint32 // from the decision to the end
+	Status    int        // of the reply; 0 where there was none
+	Address   netip.Addr // that the guard refused to dial
+	BytesIn   uint64     // body bytes towards the jail
+	BytesOut  uint64     // body bytes from the jail
+	Millis    uint32     // from the decision to the end
 }
 
 // check refuses a Config with a required part missing: a Proxy without a rule

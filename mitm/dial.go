@@ -72,6 +72,7 @@ func NewDialer(up Upstream) *Dialer {
 type dialError struct {
 	code  audit.Code
 	class string
+	addr  netip.Addr // that the guard refused
 	cause error
 }
 
@@ -97,7 +98,7 @@ func (d *Dialer) dial(ctx context.Context, a egress.Authority, private []netip.P
 	guard := d.guard(a, private)
 	for _, ip := range list {
 		if code := guard(netip.AddrPortFrom(ip, a.Port())); code != "" {
-			return nil, guardError(code)
+			return nil, guardError(code, ip)
 		}
 	}
 	return connectFirst(ctx, list, a.Port(), guard)
@@ -109,7 +110,7 @@ func (d *Dialer) resolve(ctx context.Context, a egress.Authority) ([]netip.Addr,
 		return []netip.Addr{ip}, nil
 	}
 	if metadataNames[a.Host()] {
-		return nil, guardError(audit.CodeMetadata)
+		return nil, guardError(audit.CodeMetadata, netip.Addr{})
 	}
 	list, err := d.lookup(ctx, a.Host())
 	if err != nil {
@@ -165,7 +166,7 @@ func connect(ctx context.Context, to netip.AddrPort, guard func(netip.AddrPort) 
 				return fmt.Errorf("odd address %q: %w", address, err)
 			}
 			if code := guard(netip.AddrPortFrom(at.Addr().Unmap(), at.Port())); code != "" {
-				refused = guardError(code)
+				refused = guardError(code, at.Addr().Unmap())
 				return refused
 			}
 			return nil
@@ -184,6 +185,6 @@ func connect(ctx context.Context, to netip.AddrPort, guard func(netip.AddrPort) 
 	return nil, &dialError{code: audit.CodeUpstreamConnect, class: connectClass(err), cause: err}
 }
 
-func guardError(code audit.Code) *dialError {
-	return &dialError{code: code, class: string(code)}
+func guardError(code audit.Code, addr netip.Addr) *dialError {
+	return &dialError{code: code, class: string(code), addr: addr}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"github.com/omnijail/omnijail/internal/audit"
@@ -19,7 +20,8 @@ type refusal struct {
 	rule    int    // deciding rule, -1 for none
 	nearest int    // nearest rule, -1 for none
 
-	method, path string // what was judged, where that is not the request itself
+	addr         netip.Addr // that the guard refused: for the owner, never for the jail
+	method, path string     // what was judged, where that is not the request itself
 }
 
 func (r *refusal) Error() string { return r.reason }

@@ -41,7 +41,7 @@ func (x *exchange) recordRefusal(ctx context.Context, no *refusal) (string, *ref
 		return "", refuse(http.StatusTooManyRequests, audit.CodeFlood, "too many refused requests; slow down")
 	}
 	e := x.base()
-	e.Decision, e.Code, e.Status = audit.Deny, no.code, no.status
+	e.Decision, e.Code, e.Status, e.Address = audit.Deny, no.code, no.status, no.addr
 	e.Rule, e.Nearest = no.rule, no.nearest
 	if no.method != "" {
 		e.Method, e.Path = printable(no.method, 16), no.path
@@ -91,6 +91,7 @@ func (x *exchange) fail(ctx context.Context, err error) bool {
 		x.done(audit.Allow, audit.CodeAllowed, 0, 0) // the client is gone
 		return false
 	}
+	x.event.Address = no.addr
 	x.done(audit.Deny, no.code, no.status, 0)
 	return x.answer(no, x.id)
 }
@@ -103,7 +104,15 @@ func (x *exchange) failure(err error) *refusal {
 		return no
 	}
 	code, class := classify(err)
-	host := x.s.authority.Host()
+	no = word(code, class, x.s.authority.Host())
+	var dial *dialError
+	if errors.As(err, &dial) {
+		no.addr = dial.addr
+	}
+	return no
+}
+
+func word(code audit.Code, class, host string) *refusal {
 	switch code {
 	case audit.CodePrivate:
 		return refuse(http.StatusForbidden, code, host+" is a private address, and the policy opens none for it")

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/omnijail/omnijail/internal/audit"
@@ -12,6 +13,7 @@ import (
 const (
 	MaxAuthority = 272
 	MaxName      = 256
+	maxAddress   = 16
 	MaxMethod    = 32
 	MaxPath      = 2048
 )
@@ -50,6 +52,7 @@ type Event struct {
 	Binding   int32 // index in the Spec's bindings, -1 for none
 	Authority string
 	Name      string
+	Address   netip.Addr // that was not dialled, where one was the reason
 	Method    string
 	Path      string
 }
@@ -82,6 +85,7 @@ func (e Event) encode() (Frame, error) {
 	b.text(e.Name, MaxName)
 	b.text(e.Method, MaxMethod)
 	b.text(e.Path, MaxPath)
+	b.text(string(e.Address.AsSlice()), maxAddress)
 	f.Body = b
 	return f, nil
 }
@@ -99,7 +103,18 @@ func decodeEvent(f Frame) (Event, error) {
 	e.ID = r.recordID()
 	e.Authority, e.Name = r.text(MaxAuthority), r.text(MaxName)
 	e.Method, e.Path = r.text(MaxMethod), r.text(MaxPath)
+	e.Address = r.address()
 	return e, r.end()
+}
+
+// address reads an IP address, or nothing.
+func (r *reader) address() netip.Addr {
+	b := r.text(maxAddress)
+	a, ok := netip.AddrFromSlice([]byte(b))
+	if !ok && b != "" {
+		r.fail("an address of %d bytes", len(b))
+	}
+	return a
 }
 
 // pick reads a number that is a place in list.
