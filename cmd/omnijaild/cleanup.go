@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -9,7 +10,8 @@ import (
 )
 
 // sweep removes what a daemon that was killed left: the processes and cgroups
-// of its instance. Everything else of a jail ends with those. It takes the
+// of its instance, and its files in the run directory. Everything else of a jail
+// ends with its processes. It takes the
 // daemon's lock, so it never acts beside a live one.
 func sweep(args []string) error {
 	o, err := parseOptions("cleanup", args)
@@ -39,5 +41,5 @@ func sweep(args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
 	defer cancel()
-	return hierarchy.Sweep(ctx, id)
+	return errors.Join(hierarchy.Sweep(ctx, id), tidy(set))
 }

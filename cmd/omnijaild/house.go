@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -68,6 +69,7 @@ func (h *house) open(set *config.Config, log *slog.Logger) (err error) {
 	if err := h.lock(set); err != nil {
 		return err
 	}
+	h.undo.Add(func() error { return tidy(set) })
 	if err := spawn.LimitCore(); err != nil {
 		log.Warn("crash handlers of this node may run for jailed programs", "err", err)
 	}
@@ -93,7 +95,7 @@ func (h *house) open(set *config.Config, log *slog.Logger) (err error) {
 
 // parts opens what a Manager joins.
 func (h *house) parts(set *config.Config, log *slog.Logger) (c daemon.Config, err error) {
-	c = daemon.Config{Settings: h.settings.Load, StageDir: filepath.Join(set.RunDir, "stage"), Names: names(), Log: log}
+	c = daemon.Config{Settings: h.settings.Load, StageDir: stageDir(set), Names: names(), Log: log}
 	if c.Egress, err = egressIDs(set); err != nil {
 		return c, err
 	}
@@ -169,7 +171,7 @@ func initPath(set *config.Config) string {
 // else than root could change.
 func directories(set *config.Config) error {
 	for dir, mode := range map[string]os.FileMode{
-		set.RunDir: 0o755, filepath.Join(set.RunDir, "stage"): 0o700, set.StateDir: 0o700, filepath.Dir(set.Audit.File): 0o700,
+		set.RunDir: 0o755, stageDir(set): 0o700, set.StateDir: 0o700, filepath.Dir(set.Audit.File): 0o700,
 	} {
 		if err := os.MkdirAll(dir, mode); err != nil {
 			return err
@@ -190,9 +192,10 @@ func directories(set *config.Config) error {
 	return nil
 }
 
-// lock makes this the only daemon, or cleanup, of its run directory.
+// lock makes this the only daemon, or cleanup, of its run directory. The lock is
+// on the directory itself, so that no file of it stays behind.
 func (h *house) lock(set *config.Config) error {
-	f, err := os.OpenFile(filepath.Join(set.RunDir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.Open(set.RunDir)
 	if err != nil {
 		return err
 	}
@@ -202,6 +205,20 @@ func (h *house) lock(set *config.Config) error {
 	}
 	return nil
 }
+
+// tidy removes what a daemon has in its run directory beside the control socket,
+// which may be systemd's. Nothing of it need be there.
+func tidy(set *config.Config) (err error) {
+	for _, path := range []string{stageDir(set), set.Metrics.Socket} {
+		if e := os.Remove(path); e != nil && !errors.Is(e, os.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// stageDir is where each start mounts its stage, in a mount namespace of its own.
+func stageDir(set *config.Config) string { return filepath.Join(set.RunDir, "stage") }
 
 // instanceID names this daemon's cgroups. It follows from the run directory, so
 // that the next daemon there finds what this one leaves, and no other does.

@@ -1,11 +1,19 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"testing"
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(roleVariable) == "lab" {
+		if err := playLab(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	code := m.Run()
 	if build.dir != "" {
 		os.RemoveAll(build.dir)
