@@ -31,7 +31,7 @@ type egressProc struct {
 	conn *wire.Conn
 	kill func() // ends the process; may be called again
 	dead chan struct{}
-	why  error // after dead is closed
+	why  error // after dead is closed; nil when it was the daemon's wish
 
 	mu      sync.Mutex
 	seq     uint32
@@ -40,6 +40,7 @@ type egressProc struct {
 	idle    *time.Timer
 	former  []string // jails taken back, the latest last
 	retired bool     // no new jail: it ends with its last one
+	ended   bool     // why is final: what follows is a consequence
 }
 
 // maxFormer is how many jails that were taken back are remembered: what the
@@ -141,8 +142,8 @@ func (p *egressProc) ask(ctx context.Context, m func(seq uint32) wire.Message) (
 // end closes the conversation and kills the process.
 func (p *egressProc) end(why error) {
 	p.mu.Lock()
-	if p.why == nil {
-		p.why = why
+	if !p.ended {
+		p.ended, p.why = true, why
 	}
 	p.mu.Unlock()
 	p.conn.Close()

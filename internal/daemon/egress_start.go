@@ -142,6 +142,7 @@ func (m *Manager) spawnEgress(group *cgroup.Group) (*exec.Cmd, *wire.Conn, error
 // reapEgress waits for the process and removes what it leaves.
 func (m *Manager) reapEgress(p *egressProc, cmd *exec.Cmd, group *cgroup.Group) {
 	err := cmd.Wait()
+	p.end(errEgressGone) // even if somebody still holds its end of the socket
 	<-p.dead
 	p.mu.Lock()
 	why := p.why
