@@ -34,7 +34,7 @@ var masked = []string{
 	"sys-fs-fuse-connections.mount", "dev-hugepages.mount", "dev-mqueue.mount", "getty.target", "systemd-logind.service",
 	"systemd-udevd.service", "systemd-udev-trigger.service", "systemd-networkd.service", "systemd-resolved.service",
 	"systemd-timesyncd.service", "systemd-firstboot.service", "systemd-update-utmp.service", "systemd-repart.service",
-	"network-online.target", "timers.target",
+	"network-online.target", "timers.target", "dbus.socket", "dbus.service",
 }
 
 // bootUnits make the target of the boot, which says when it is reached.
