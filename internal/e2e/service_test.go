@@ -25,6 +25,13 @@ func installed(t *testing.T) *Machine {
 	return m
 }
 
+// configure sends GitHub's names to the machine's lab.
+func (m *Machine) configure(t *testing.T) {
+	t.Helper()
+	m.Write(t, "/etc/omnijail/lab.pem", m.lab.CA)
+	m.Write(t, "/etc/omnijail/omnijaild.yaml", m.lab.Config("/etc/omnijail/lab.pem"))
+}
+
 // addPerson makes a user of the group, with a directory to work in.
 func (m *Machine) addPerson(t *testing.T, name string) {
 	t.Helper()
@@ -48,8 +55,7 @@ func served(t *testing.T) *Machine {
 	t.Helper()
 	m := installed(t)
 	m.lab = m.StartLab(t)
-	m.Write(t, "/etc/omnijail/lab.pem", m.lab.CA)
-	m.Write(t, "/etc/omnijail/omnijaild.yaml", m.lab.Config("/etc/omnijail/lab.pem"))
+	m.configure(t)
 	m.addPerson(t, "alice")
 	m.Run(t, "systemctl", "enable", "--now", "omnijaild.socket").Want(t, 0)
 	return m
