@@ -71,13 +71,17 @@ type Binding struct {
 }
 
 // Denied is one refusal, as the owner sees it. Kind is request, file, syscall,
-// limit or credential.
+// limit or credential. Text is the sentence for a person; Stderr is what a
+// credential command said when it gave no value, for a person's terminal only.
 type Denied struct {
 	ID   string `json:"id"`
 	Kind string `json:"kind"`
 	What string `json:"what"`
 	Rule string `json:"rule,omitempty"`
 	Fix  string `json:"fix,omitempty"`
+	Text string `json:"text,omitempty"`
+
+	Stderr []string `json:"stderr,omitempty"`
 }
 
 // Note is a line for the owner that is no refusal.

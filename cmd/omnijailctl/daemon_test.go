@@ -62,7 +62,7 @@ func TestWhatIsSaidAboutAnExec(t *testing.T) {
 		for _, ev := range []api.Event{
 			{Started: &api.Started{Jail: "j1", Backend: "linux_bwrap", Policy: "default (/etc/omnijail/policies/default.yaml)"}},
 			{Denied: &api.Denied{ID: "7f3a", Kind: "request", What: "POST a.example/: no rule allows it", Rule: "r", Fix: "omnijailctl exec --allow 'POST a.example/' -- …"}},
-			{Denied: &api.Denied{ID: "7f3b", Kind: "credential", What: `credential "x": no value`}},
+			{Denied: &api.Denied{ID: "7f3b", Kind: "credential", What: `credential "x": no value`, Text: `credential "x": no value`}},
 			{Note: &api.Note{Text: "hidden in this directory: .env", Hint: "cwd_allow_hidden"}},
 			{Exit: &api.Exit{Code: 124, Reason: "stopped: time limit 1s", Fix: "--timeout 2s"}},
 		} {
@@ -71,7 +71,7 @@ func TestWhatIsSaidAboutAnExec(t *testing.T) {
 	})
 	const last = "omnijailctl: stopped: time limit 1s\nhint: --timeout 2s\n"
 	const usual = `omnijailctl: denied POST a.example/: no rule allows it
-hint: omnijailctl exec --allow 'POST a.example/' -- …   id 7f3a
+hint: omnijailctl exec --allow 'POST a.example/' -- … id 7f3a
 omnijailctl: credential "x": no value
 hint: omnijailctl why 7f3b
 omnijailctl: hidden in this directory: .env

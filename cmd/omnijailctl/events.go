@@ -111,6 +111,9 @@ func whyText(r audit.Record) string {
 	line("line", r.Origin)
 	line("credential", r.Credential)
 	line("to allow", r.Fix)
+	for _, text := range r.Stderr {
+		line("it said", text)
+	}
 	return s
 }
 

@@ -22,6 +22,7 @@ type run struct {
 	s      *api.Session
 	std    *stdio
 	term   terminal
+	said   string // the last refusal that was shown
 	status *status
 }
 
@@ -108,15 +109,14 @@ func (r *run) show(ev api.Event) {
 	case ev.Started != nil && r.g.verbose:
 		r.line(fmt.Sprintf("jail %s, %s, policy %s", ev.Started.Jail, ev.Started.Backend, ev.Started.Policy))
 	case ev.Denied != nil && !r.g.quiet:
-		text := "denied " + ev.Denied.What
-		if ev.Denied.Kind == "credential" && ev.Denied.Rule == "" {
-			text = ev.Denied.What
+		text, hints := denied(ev.Denied)
+		if text == r.said {
+			return // the same again, under another id
 		}
+		r.said = text
 		r.line(text)
-		if ev.Denied.Fix != "" {
-			r.hint(ev.Denied.Fix + "   id " + ev.Denied.ID)
-		} else {
-			r.hint("omnijailctl why " + ev.Denied.ID)
+		for _, h := range hints {
+			r.hint(h)
 		}
 	case ev.Note != nil && !r.g.quiet:
 		r.line(ev.Note.Text)
@@ -145,7 +145,7 @@ func (r *run) finish(e *api.Exit) error {
 		r.term.drain()
 	}
 	r.std.drain()
-	if e.Reason != "" && r.status == nil {
+	if e.Reason != "" && e.Reason != r.said && r.status == nil {
 		say("%s", e.Reason)
 		hint(e.Fix)
 	}

@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 const (
 	maxLine   = 64 << 10 // bytes; ours are far shorter
+	maxStderr = 32       // lines
 	emptyHash = `,"hash":""}`
 	hashField = `,"hash":"`
 )
@@ -27,6 +29,10 @@ func clean(r Record) Record {
 	for _, s := range []*string{&r.Jail, &r.Policy, &r.Authority, &r.Method, &r.Path, &r.Code,
 		&r.Credential, &r.Argv0, &r.By, (*string)(&r.Kind), (*string)(&r.Decision)} {
 		*s = Escape(*s)
+	}
+	r.Stderr = slices.Clone(r.Stderr[:min(len(r.Stderr), maxStderr)])
+	for i, line := range r.Stderr {
+		r.Stderr[i] = Escape(line)
 	}
 	for _, s := range []*string{&r.Rule, &r.Origin, &r.Reason} {
 		*s = escape(*s, ownMax)

@@ -63,6 +63,7 @@ type Record struct {
 	Code       string    `json:"code,omitempty"` // a Code
 	Reason     string    `json:"reason,omitempty"`
 	Fix        string    `json:"fix,omitempty"`
+	Stderr     []string  `json:"stderr,omitempty"`     // lines of a credential command that gave no value
 	Credential string    `json:"credential,omitempty"` // name of the binding
 	Status     int       `json:"status,omitempty"`
 	BytesIn    uint64    `json:"bytes_in,omitempty"`

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/omnijail/omnijail/internal/audit"
@@ -90,9 +92,10 @@ var reasons = map[audit.Code]string{
 }
 
 func reason(spec *jail.Spec, e wire.Event) string {
+	if len(spec.Rules) == 0 {
+		return noNetwork(spec.Policy)
+	}
 	switch e.Code {
-	case audit.CodeNoNetwork:
-		return "no network: the policy has no rules"
 	case audit.CodeNoRule, audit.CodeNameDenied:
 		if e.Nearest >= 0 {
 			r := spec.Rules[e.Nearest]
@@ -105,8 +108,16 @@ func reason(spec *jail.Spec, e wire.Event) string {
 			return fmt.Sprintf("a rule denies it (%q, %s)", r.String(), r.Origin)
 		}
 		return "a rule denies it"
+	case audit.CodePrivate:
+		if e.Address.IsValid() {
+			return fmt.Sprintf("%s is %s, a private address", hostOf(e.Authority), e.Address)
+		}
 	case audit.CodeSSH:
-		return "ssh is not carried; this jail rewrites git@HOST: to https for hosts with a git credential"
+		host := hostOf(e.Authority)
+		if slices.Contains(gitHosts(spec.Bindings, nil), host) {
+			return fmt.Sprintf("ssh to %s is not carried; this jail rewrites git@%s: to https", audit.Escape(e.Authority), host)
+		}
+		return fmt.Sprintf("ssh to %s is not carried", audit.Escape(e.Authority))
 	}
 	if text, ok := reasons[e.Code]; ok {
 		return text
@@ -127,10 +138,14 @@ func fix(spec *jail.Spec, e wire.Event) string {
 		}
 		return "omnijailctl exec --allow " + audit.ShellQuote(rule) + " -- …"
 	}
-	switch e.Code {
-	case audit.CodeNoNetwork:
+	if len(spec.Rules) == 0 && spec.Policy.Fallback {
 		return "omnijailctl exec --preset github-read -- … or: omnijailctl init"
-	case audit.CodeNoRule:
+	}
+	switch e.Code {
+	case audit.CodeNoRule, audit.CodeNoNetwork:
+		if e.Method == "" {
+			return ""
+		}
 		a, err := egress.ParseAuthority(e.Authority, 443)
 		if err != nil {
 			return ""
@@ -143,7 +158,55 @@ func fix(spec *jail.Spec, e wire.Event) string {
 	case audit.CodeNameDenied:
 		return allow("GET,HEAD " + e.Name + "/**")
 	case audit.CodePrivate:
-		return "the operator can allow it once: egress.private in /etc/omnijail/omnijaild.yaml; or here: allow_private on the rule"
+		return "the operator can allow it once: egress.private in /etc/omnijail/omnijaild.yaml; or here: allow_private: [" + network(e.Address) + "]"
+	case audit.CodeSSH:
+		if host := hostOf(e.Authority); !slices.Contains(gitHosts(spec.Bindings, nil), host) {
+			return "git remote set-url origin https://" + host + "/OWNER/REPO"
+		}
 	}
 	return ""
+}
+
+// network is a network around an address that an operator may mean.
+func network(a netip.Addr) string {
+	bits := 16
+	if a.Is6() {
+		bits = 48
+	}
+	p, err := a.Prefix(bits)
+	if err != nil {
+		return "CIDR"
+	}
+	return p.String()
+}
+
+// hostOf is the host of an authority that the egress process named.
+func hostOf(authority string) string {
+	a, err := egress.ParseAuthority(authority, 443)
+	if err != nil {
+		return audit.Escape(authority)
+	}
+	return a.Host()
+}
+
+// noNetwork is the reason for whatever a jail without rules is refused.
+func noNetwork(p jail.PolicyRef) string {
+	if p.Fallback {
+		return `no network: no policy was given, so this ran with preset "offline"`
+	}
+	return fmt.Sprintf("no network: policy %q has no egress_rules", p.Name)
+}
+
+// sentence is a refusal as its owner reads it. The reasons that name their
+// subject themselves stand alone.
+func sentence(r audit.Record) string {
+	for _, complete := range []string{"no network: ", "ssh to "} {
+		if strings.HasPrefix(r.Reason, complete) {
+			return r.Reason
+		}
+	}
+	if r.Code == string(audit.CodePrivate) && strings.Contains(r.Reason, " is ") {
+		return r.Reason
+	}
+	return "denied " + what(r) + ": " + r.Reason
 }

@@ -66,7 +66,7 @@ func (j *liveJail) saw(r audit.Record) {
 	if r.Code == string(audit.CodePlaceholder) || r.Code == string(audit.CodeForeign) {
 		kind = "credential"
 	}
-	d := &api.Denied{ID: r.ID, Kind: kind, What: what(r) + ": " + r.Reason, Fix: r.Fix}
+	d := &api.Denied{ID: r.ID, Kind: kind, What: what(r) + ": " + r.Reason, Fix: r.Fix, Text: sentence(r)}
 	if r.Rule != "" {
 		d.Rule = r.Rule + " (" + r.Origin + ")"
 	}
@@ -75,7 +75,7 @@ func (j *liveJail) saw(r audit.Record) {
 
 // credentialDenied is the event of a source that gave no value.
 func credentialDenied(r audit.Record) api.Event {
-	return api.Event{Denied: &api.Denied{ID: r.ID, Kind: "credential", What: r.Reason}}
+	return api.Event{Denied: &api.Denied{ID: r.ID, Kind: "credential", What: r.Reason, Text: r.Reason, Stderr: r.Stderr}}
 }
 
 // outcome takes what became of a credential's value. A number that the jail does

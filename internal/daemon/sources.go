@@ -191,22 +191,30 @@ func (s *sources) send(msg wire.Secret) error {
 	return nil
 }
 
+// settled is what became of a value: what the egress process read, and why the
+// scout says there is none.
+type settled struct {
+	wire.Outcome
+	reason string
+}
+
 // await waits for a value's outcome.
-func await(ctx context.Context, j *liveJail, r *resolution) (wire.Outcome, error) {
+func await(ctx context.Context, j *liveJail, r *resolution) (settled, error) {
 	select {
 	case o := <-r.outcome:
+		s := settled{Outcome: o}
 		if o.Result != wire.Got && r.reply != nil {
 			select {
 			case reply := <-r.reply:
-				o.Text = strings.TrimSpace(reply.Reason + "\n" + o.Text)
+				s.reason = reply.Reason
 			case <-ctx.Done():
 			}
 		}
-		return o, nil
+		return s, nil
 	case <-j.proc.dead:
-		return wire.Outcome{}, errEgressGone
+		return settled{}, errEgressGone
 	case <-ctx.Done():
-		return wire.Outcome{}, ctx.Err()
+		return settled{}, ctx.Err()
 	}
 }
 
@@ -221,12 +229,12 @@ func (s *sources) report(i int, r *resolution) {
 
 // failed records a source that gave nothing and tells the owner. What the source
 // wrote to its standard error is in the record, escaped; the value was masked.
-func (s *sources) failed(i int, o wire.Outcome) {
+func (s *sources) failed(i int, o settled) {
 	b := s.j.spec.Bindings[i]
 	rec, err := s.m.auditor.own(audit.Record{
 		Kind: audit.KindCredential, Jail: s.j.id.String(), UID: s.j.owner, Policy: s.j.spec.Policy.Name,
 		Credential: b.Name, Decision: audit.Deny, Code: string(audit.CodeCredential),
-		Reason: audit.Escape(s.sourceText(i, o)), Origin: b.Origin,
+		Reason: s.sourceText(i, o), Origin: b.Origin, Stderr: lines(o.Text),
 	})
 	if err != nil {
 		s.m.cfg.Log.Error("audit: credential failure not recorded", "err", err)
@@ -234,8 +242,8 @@ func (s *sources) failed(i int, o wire.Outcome) {
 	s.j.events.send(credentialDenied(rec))
 }
 
-// sourceText is text 10: which source failed, as whom, and what it said.
-func (s *sources) sourceText(i int, o wire.Outcome) string {
+// sourceText says which source failed, and as whom.
+func (s *sources) sourceText(i int, o settled) string {
 	b := s.j.spec.Bindings[i]
 	why := map[wire.Result]string{
 		wire.NoValue: "no source had a value", wire.BadValue: "the value is longer than 64 KiB or holds a line break or NUL",
@@ -243,10 +251,20 @@ func (s *sources) sourceText(i int, o wire.Outcome) string {
 		wire.Late:      "no value came in time", wire.Broken: "the value could not be read",
 		wire.Unknown: "the value came for a credential that is gone",
 	}[o.Result]
-	if o.Text != "" {
-		why = o.Text
+	if o.reason != "" {
+		why = audit.Escape(o.reason)
 	}
 	return fmt.Sprintf("credential %q: %s", b.Name, why)
+}
+
+// lines are the lines of a text that hold something, each fit to be shown.
+func lines(text string) (out []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, audit.Escape(line))
+		}
+	}
+	return out
 }
 
 // refresh answers an egress process whose value an upstream refused or whose

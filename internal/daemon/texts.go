@@ -33,8 +33,23 @@ func noLogin(b creds.Binding, policy string) (text, hint string) {
 	default:
 		none = "and none gave one"
 	}
-	return fmt.Sprintf("gh found no GitHub login: policy %q takes it from %s, %s", policy, strings.Join(from, " or "), none),
+	who := fmt.Sprintf("policy %q", policy)
+	if preset, ok := strings.CutPrefix(b.Origin, "--preset "); ok {
+		who = fmt.Sprintf("preset %q", preset)
+	}
+	return fmt.Sprintf("gh found no GitHub login: %s takes it from %s, %s", who, strings.Join(from, " or "), none),
 		"gh auth login (outside the jail; the token stays outside)"
+}
+
+// harmless is the entry to suggest: files of variables hold secrets, so another
+// comes before them.
+func harmless(names []string) string {
+	for _, n := range names {
+		if !strings.HasPrefix(n, ".env") {
+			return n
+		}
+	}
+	return names[0]
 }
 
 // hiddenEntries is the text for a command that failed in a directory of which
@@ -49,5 +64,5 @@ func hiddenEntries(names []string) (text, hint string) {
 	if len(names) > most {
 		text += fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	return text, fmt.Sprintf("if the command needs one: cwd_allow_hidden: [%s]", shown[0])
+	return text, fmt.Sprintf("if the command needs one: cwd_allow_hidden: [%s]", harmless(shown))
 }

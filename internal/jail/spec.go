@@ -31,6 +31,7 @@ type PolicyRef struct {
 	Name     string // "default", "github-read", or the file's path
 	Origin   string // where it came from: a path, "preset", "inline"
 	OwnerUID uint32 // 0 for root-owned policies and presets
+	Fallback bool   // no policy was given and none was found
 	Own      bool   // a document of the caller's, whatever it calls itself
 	Digest   string // hex SHA-256 of the flattened document
 }

@@ -134,7 +134,11 @@ func (l Library) Load(name string) (*Document, error) {
 	if name == "" {
 		name = "default"
 		if ok, err := exists(filepath.Join(l.Root, "default.yaml")); err != nil || !ok {
-			name = "offline"
+			doc, err := Preset("offline")
+			if err == nil {
+				doc.Ref.Fallback = true
+			}
+			return doc, err
 		}
 	}
 	f, err := l.named(name)

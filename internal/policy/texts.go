@@ -91,28 +91,6 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// NoNetwork is the text for a connection refused in a jail whose policy has no
-// rules. ref is the policy that ran.
-func NoNetwork(name, origin string) (text, fix string) {
-	if name == "offline" && origin == "preset" {
-		return `no network: no policy was given, so this ran with preset "offline"`,
-			"omnijailctl exec --preset github-read -- … or: omnijailctl init"
-	}
-	return fmt.Sprintf("no network: policy %q has no egress_rules", name),
-		"omnijailctl exec --allow 'GET example.com/**' -- …"
-}
-
-// Denied is the text for a request that no rule allows: the nearest rule with
-// the line that wrote it, and the command that would allow exactly this request.
-// The strings must have been escaped for a terminal.
-func Denied(method, target, nearest, origin, id string) (text, fix string) {
-	text = fmt.Sprintf("denied %s %s: no rule allows it", method, target)
-	if nearest != "" {
-		text += fmt.Sprintf(" (nearest: %q, %s)", nearest, origin)
-	}
-	return text, fmt.Sprintf("omnijailctl exec --allow %s -- … id %s", shellWord(method+" "+target), id)
-}
-
 // shellWord quotes a word for a shell unless it needs none.
 func shellWord(s string) string {
 	plain := s != ""
