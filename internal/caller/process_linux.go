@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/peercred"
@@ -41,8 +39,8 @@ type process struct {
 	once  sync.Once
 }
 
-// highFD keeps the executable's descriptor above those that a child inherits.
-const highFD = 100
+// firstExtra is the number of ExtraFiles[0] in a child.
+const firstExtra = 3
 
 // start starts a scout with an empty environment, as root: it changes its ids
 // itself, after the exec.
@@ -55,18 +53,15 @@ func (c Child) start(uid uint32, extra ...*os.File) (*process, error) {
 		return nil, err
 	}
 	defer theirs.Close()
-	fd, err := unix.FcntlInt(c.Init.Fd(), unix.F_DUPFD_CLOEXEC, highFD)
-	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("start scout: %w", err)
-	}
-	defer unix.Close(fd)
+	// The executable is one more descriptor of the child's, so that the path
+	// means it there, after the others were put into their places.
+	files := append(append([]*os.File{theirs}, extra...), c.Init)
 	cmd := &exec.Cmd{
-		Path:        "/proc/self/fd/" + strconv.Itoa(fd),
+		Path:        "/proc/self/fd/" + strconv.Itoa(firstExtra+len(files)-1),
 		Args:        []string{"omnijail-init", "open"},
 		Env:         []string{}, // not nil: nil would inherit
 		Dir:         "/",
-		ExtraFiles:  append([]*os.File{theirs}, extra...),
+		ExtraFiles:  files,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := c.Group.Start(cmd); err != nil {
