@@ -133,6 +133,9 @@ type receiver struct{ s *Session }
 func (r receiver) Read(b []byte) (int, error) {
 	oob := make([]byte, unix.CmsgSpace(4*4))
 	n, oobn, _, _, err := r.s.conn.ReadMsgUnix(b, oob)
+	if n < 0 { // with an error, and no count for a reader
+		n = 0
+	}
 	if oobn > 0 {
 		msgs, perr := unix.ParseSocketControlMessage(oob[:oobn])
 		if perr != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/api/apitest"
 )
@@ -172,6 +174,20 @@ func TestAnExecThatEndsWithoutAnExit(t *testing.T) {
 		if err == nil || tt.want != nil && !errors.Is(err, tt.want) || ev.Exit != nil {
 			t.Errorf("%s: %+v, %v; want %v", name, ev, err, tt.want)
 		}
+	}
+}
+
+// A daemon that is killed leaves what it had not read: the kernel then says reset
+// instead of end, and gives no count of bytes.
+func TestADaemonThatDiesBeforeItReads(t *testing.T) {
+	sent := make(chan struct{})
+	s := start(t, play(t, func(*apitest.Exec) { <-sent }))
+	if err := s.Control(api.Control{Signal: 15}); err != nil {
+		t.Fatal(err)
+	}
+	close(sent)
+	if ev, _, err := s.Next(); !errors.Is(err, unix.ECONNRESET) {
+		t.Errorf("%+v, %v", ev, err)
 	}
 }
 
