@@ -2,12 +2,11 @@ package e2e
 
 import (
 	"context"
-	"os/exec"
 	"strings"
 	"testing"
 )
 
-// installed is a machine onto which the project was installed as its users do.
+// installed is a machine on which somebody has typed "make install".
 func installed(t *testing.T) *Machine {
 	t.Helper()
 	bin, err := programs()
@@ -16,14 +15,16 @@ func installed(t *testing.T) *Machine {
 	}
 	m := Boot(t, func(layer string) {
 		AddLab(t, layer)
-		if out, err := exec.Command("../../packaging/install", bin, layer).CombinedOutput(); err != nil {
-			t.Fatalf("install: %v\n%s", err, out)
-		}
+		tool(t, nil, "mkdir", layer+sources)
+		tool(t, nil, "cp", "-rT", bin, layer+sources+"/bin")
+		tool(t, nil, "cp", "-r", "../../packaging", layer+sources)
 	})
-	m.Run(t, "systemd-sysusers", "/usr/lib/sysusers.d/omnijail.conf").Want(t, 0)
-	m.Run(t, "systemd-tmpfiles", "--create", "/usr/lib/tmpfiles.d/omnijail.conf").Want(t, 0)
+	m.Run(t, sources+"/packaging/install", sources+"/bin", "").Want(t, 0)
 	return m
 }
+
+// sources is where an installed machine has what it was installed from.
+const sources = "/opt"
 
 // configure sends GitHub's names to the machine's lab.
 func (m *Machine) configure(t *testing.T) {
@@ -49,15 +50,14 @@ func (m *Machine) logIn(t *testing.T, name string) {
 
 const mainJob = "cd project && omnijailctl exec -- gh api user"
 
-// served is an installed machine whose socket is enabled, with the lab as its
-// upstream and alice as a person of the group.
+// served is an installed machine with the lab as its upstream and alice as a
+// person of the group.
 func served(t *testing.T) *Machine {
 	t.Helper()
 	m := installed(t)
 	m.lab = m.StartLab(t)
 	m.configure(t)
 	m.addPerson(t, "alice")
-	m.Run(t, "systemctl", "enable", "--now", "omnijaild.socket").Want(t, 0)
 	return m
 }
 
@@ -144,11 +144,19 @@ func TestService(t *testing.T) {
 		m.Run(t, "systemctl", "stop", "omnijaild.service").Want(t, 0)
 		m.wantNothing(t, "/run/omnijail/omnijaild.sock\n")
 		m.wantMainJob(t) // the socket starts it again
-		m.Run(t, "systemctl", "disable", "--now", "omnijaild.socket").Want(t, 0)
-		m.Run(t, "systemctl", "stop", "omnijaild.service").Want(t, 0)
+		m.Run(t, "systemctl", "disable", "--now", "omnijaild.socket", "omnijaild.service").Want(t, 0)
 		m.wantNothing(t, "")
 		if o := m.Types(t, "alice", mainJob).Want(t, 125); !strings.Contains(o.Stderr, "sudo systemctl enable --now omnijaild.socket") {
 			t.Errorf("without a service: %s", o.Stderr)
+		}
+		m.Run(t, "systemctl", "enable", "--now", "omnijaild.socket").Want(t, 0)
+		m.wantMainJob(t)
+	})
+	t.Run("uninstall", func(t *testing.T) {
+		m.Run(t, sources+"/packaging/install", "--remove", "").Want(t, 0)
+		m.wantNothing(t, "")
+		if o := m.Run(t, "systemctl", "status", "omnijaild.socket"); o.Exit != 4 { // no such unit
+			t.Errorf("systemctl status: exit %d\n%s", o.Exit, o.Stdout)
 		}
 	})
 }
