@@ -25,8 +25,14 @@ type screen struct {
 	before *unix.Termios
 }
 
-// screen starts omnijailctl exec on a terminal of 100 columns and 30 rows.
+// screen starts omnijailctl exec on a terminal.
 func (n *Node) screen(t *testing.T, argv ...string) *screen {
+	t.Helper()
+	return n.screenOf(t, Ctl{UID: Alice, Env: []string{"TERM=xterm"}, Args: append([]string{"exec"}, argv...)})
+}
+
+// screenOf starts omnijailctl on a terminal of 100 columns and 30 rows.
+func (n *Node) screenOf(t *testing.T, c Ctl) *screen {
 	t.Helper()
 	s := &screen{t: t, exited: make(chan struct{})}
 	var err error
@@ -35,7 +41,7 @@ func (n *Node) screen(t *testing.T, argv ...string) *screen {
 	}
 	s.resize(30, 100)
 	s.before = s.state()
-	s.cmd = n.Command(t, Ctl{UID: Alice, Env: []string{"TERM=xterm"}, Args: append([]string{"exec"}, argv...)})
+	s.cmd = n.Command(t, c)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = s.slave, s.slave, s.slave
 	s.cmd.SysProcAttr.Setsid, s.cmd.SysProcAttr.Setctty = true, true
 	if err := s.cmd.Start(); err != nil {
