@@ -9,6 +9,7 @@ import (
 
 	"github.com/omnijail/omnijail/internal/confine"
 	"github.com/omnijail/omnijail/internal/initrun"
+	"github.com/omnijail/omnijail/internal/reaper"
 	"github.com/omnijail/omnijail/internal/scout"
 )
 
@@ -22,6 +23,7 @@ var verbs = map[string]func(args []string) int{
 	"open":    scout.Main,
 	"confine": confine.Main,
 	"run":     initrun.Main,
+	"reap":    reaper.Main,
 }
 
 func main() {

@@ -54,6 +54,7 @@ func (f *facts) probe(set *config.Config, c daemon.Config) error {
 			return n.Close()
 		},
 		Drop: func() error { return daemon.Drop(ctx, c, c.Backends[node.Bubblewrap]) },
+		Bare: func() error { return daemon.Drop(ctx, c, c.Backends[node.Alone]) },
 	})
 	f.base.Guarantees = f.known.Guarantees()
 	f.base.Backends = f.known.Backends()

@@ -22,11 +22,13 @@ import (
 	"github.com/omnijail/omnijail/internal/config"
 	"github.com/omnijail/omnijail/internal/daemon"
 	"github.com/omnijail/omnijail/internal/jail"
+	walls "github.com/omnijail/omnijail/internal/landlock"
 	"github.com/omnijail/omnijail/internal/node"
 	"github.com/omnijail/omnijail/internal/peercred"
 	"github.com/omnijail/omnijail/internal/spawn"
 	"github.com/omnijail/omnijail/netns"
 	"github.com/omnijail/omnijail/runtime/bwrap"
+	"github.com/omnijail/omnijail/runtime/landlock"
 )
 
 const (
@@ -129,11 +131,9 @@ func (h *house) parts(set *config.Config, log *slog.Logger) (c daemon.Config, er
 		return c, err
 	}
 	h.undo.Add(c.Journal.Close)
-	wrap, err := bwrap.Load(set.Bwrap)
-	if err != nil {
+	if c.Backends, err = h.backends(set); err != nil {
 		return c, err
 	}
-	h.undo.Add(wrap.Close)
 	initd, err := bwrap.Load(initPath(set))
 	if err != nil {
 		return c, err
@@ -144,12 +144,25 @@ func (h *house) parts(set *config.Config, log *slog.Logger) (c daemon.Config, er
 		return c, err
 	}
 	h.undo.Add(c.Self.Close)
-	backend := bwrap.New(wrap)
-	c.Backends = map[string]jail.Backend{backend.Name(): backend}
 	c.Networks = netns.NewPool(networkPool)
 	h.undo.Add(func() error { c.Networks.Close(); return nil })
 	c.Spawner, err = spawn.New(spawners)
 	return c, err
+}
+
+// backends are those of this build for which the node has the program.
+func (h *house) backends(set *config.Config) (map[string]jail.Backend, error) {
+	out := map[string]jail.Backend{landlock.Name: landlock.New(walls.ABI())}
+	wrap, err := bwrap.Load(set.Bwrap)
+	if errors.Is(err, os.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.undo.Add(wrap.Close)
+	out[bwrap.Name] = bwrap.New(wrap)
+	return out, nil
 }
 
 // initPath is the configured omnijail-init or, in a build tree, the one beside

@@ -15,6 +15,7 @@ type Launch struct {
 	TTY    bool // setsid, and descriptor 0 becomes the controlling terminal
 	Wall   WallMode
 	Places []Place // what the wall lets through
+	NoUnix bool    // no Unix sockets but pairs: the wall does not keep from those of others
 	Filter string  // name of the seccomp filter: "default", or a weakening's
 	Stdio  [3]int  // the donated descriptors that become 0, 1, 2; -1 is /dev/null
 	Limits []Rlimit

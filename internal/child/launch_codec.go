@@ -41,6 +41,7 @@ func EncodeLaunch(l *Launch) ([]byte, error) {
 	}
 	b = putFlag(b, l.TTY)
 	b = append(b, byte(l.Wall))
+	b = putFlag(b, l.NoUnix)
 	b = putPlaces(b, l.Places)
 	for _, fd := range l.Stdio {
 		b = put32(b, uint32(int32(fd)))
@@ -79,6 +80,7 @@ func DecodeLaunch(b []byte) (*Launch, error) {
 	}
 	l.TTY = r.flag()
 	l.Wall = WallMode(r.u8())
+	l.NoUnix = r.flag()
 	l.Places = r.places()
 	for i := range l.Stdio {
 		l.Stdio[i] = int(int32(r.u32()))

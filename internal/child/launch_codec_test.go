@@ -12,7 +12,7 @@ func sample() *Launch {
 		Exec: "/usr/bin/env", Argv: [][]byte{[]byte("env"), {0xff, 0xfe}, {}},
 		Env: [][]byte{[]byte("A=b"), []byte("EMPTY=")}, Cwd: "/home/u/ws",
 		UID: 1000, GID: 1001, Groups: []uint32{44, 1002}, TTY: true, Filter: "default",
-		Wall: WallFiles, Places: []Place{{"/usr", false, PlaceRead | PlaceExecute}, {"/home/u/f", true, PlaceChange}},
+		Wall: WallFiles, NoUnix: true, Places: []Place{{"/usr", false, PlaceRead | PlaceExecute}, {"/home/u/f", true, PlaceChange}},
 		Stdio: [3]int{7, -1, 9}, Limits: []Rlimit{{7, 64, 128}},
 	}
 }

@@ -25,6 +25,7 @@ type Grant struct {
 type Mask struct {
 	Path   string
 	Origin string
+	Own    bool // decides over later jails: no grant beats it, and no jail may make it
 }
 
 // Pin is a file that the jail may read where it is granted and never write.

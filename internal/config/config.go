@@ -161,6 +161,9 @@ func decode(b []byte, c *Config) error {
 	return nil
 }
 
+// backends are those that the key backend may name.
+var backends = []string{"linux_bwrap", "linux_landlock"}
+
 // Check refuses what would open or could not work.
 func (c *Config) Check() error {
 	var errs []error
@@ -184,8 +187,8 @@ func (c *Config) Check() error {
 	if c.Group == c.EgressUser {
 		errs = append(errs, fmt.Errorf("egress_user: %q is also the socket's group, so an egress process could command the daemon", c.EgressUser))
 	}
-	if c.Backend != "" && c.Backend != "linux_bwrap" {
-		errs = append(errs, fmt.Errorf("backend: %q is not in this build (linux_bwrap is)", c.Backend))
+	if c.Backend != "" && !slices.Contains(backends, c.Backend) {
+		errs = append(errs, fmt.Errorf("backend: %q is not in this build (%s are)", c.Backend, strings.Join(backends, " and ")))
 	}
 	if c.Limits.Pids < 0 || c.Limits.OpenFiles < 0 {
 		errs = append(errs, errors.New("limits: a number must not be negative"))

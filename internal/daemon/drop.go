@@ -27,6 +27,9 @@ const probeID = 59999
 // the kernel says of it: it is how doctor and start-up know that privileges are
 // dropped here, instead of trusting versions.
 func Drop(ctx context.Context, cfg Config, backend jail.Backend) error {
+	if backend == nil {
+		return errors.New("the backend is not here to try")
+	}
 	var undo cleanup.Stack
 	defer undo.Run()
 	group, err := cfg.Cgroups.New("probe")
@@ -70,7 +73,8 @@ type probe struct {
 
 func (p *probe) start(ctx context.Context, undo *cleanup.Stack, cgroup *os.File) (*spawn.Process, *os.File, error) {
 	user := jail.User{UID: probeID, GID: probeID, Home: "/home/probe"}
-	plan, err := stage.NewPlan(stage.Layout{User: user, Home: user.Home, System: systemLayout(p.cfg.Facts().System)})
+	layout := stage.Layout{User: user, Home: user.Home, System: systemLayout(p.cfg.Facts().System)}
+	plan, err := stage.NewPlan(layout)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,10 +83,13 @@ func (p *probe) start(ctx context.Context, undo *cleanup.Stack, cgroup *os.File)
 		return nil, nil, err
 	}
 	undo.Add(pts.Close)
-	launch, err := child.EncodeLaunch(&child.Launch{
+	record := &child.Launch{
 		Exec: "/bin/cat", Argv: [][]byte{[]byte("cat"), []byte("/proc/self/status")}, Env: [][]byte{[]byte("PATH=/bin")}, Cwd: "/",
 		UID: user.UID, GID: user.GID, Filter: "default", Stdio: [3]int{-1, jail.FirstDonated, -1},
-	})
+		Wall: child.WallFiles, Places: layout.Places(),
+	}
+	harden(p.backend, record)
+	launch, err := child.EncodeLaunch(record)
 	if err != nil {
 		return nil, nil, err
 	}

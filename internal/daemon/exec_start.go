@@ -15,6 +15,7 @@ import (
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/node"
 	"github.com/omnijail/omnijail/internal/policy"
 	"github.com/omnijail/omnijail/internal/pty"
 	"github.com/omnijail/omnijail/internal/seccomp"
@@ -45,7 +46,7 @@ func (x *execution) start(ctx context.Context, env *environment) error {
 		return err
 	}
 	defer channel.Close()
-	launch, stdio, err := x.launch(env, staged)
+	launch, stdio, err := x.launch(env, staged, backend)
 	if err != nil {
 		theirs.Close()
 		return err
@@ -116,6 +117,9 @@ func (x *execution) announce() {
 		started.Guarantees = append(started.Guarantees, string(g))
 	}
 	x.j.events.send(api.Event{Started: started})
+	if x.j.backend != node.Bubblewrap {
+		x.j.events.note("this jail is made by "+x.j.backend+", not by "+node.Bubblewrap, "")
+	}
 	if x.master == nil {
 		return
 	}
@@ -259,7 +263,7 @@ func gitHosts(bs []creds.Binding, dropped []int) (hosts []string) {
 }
 
 // launch is the record for init and the descriptors it names.
-func (x *execution) launch(env *environment, st *staging) (*os.File, []*os.File, error) {
+func (x *execution) launch(env *environment, st *staging, backend jail.Backend) (*os.File, []*os.File, error) {
 	p, oci := x.plan, x.j.spec.OCI.Process
 	own := trust.Environment()
 	for k, v := range env.placeholders {
@@ -293,6 +297,7 @@ func (x *execution) launch(env *environment, st *staging) (*os.File, []*os.File,
 		l.Stdio[i] = jail.FirstDonated + len(stdio)
 		stdio = append(stdio, dup)
 	}
+	harden(backend, l)
 	b, err := child.EncodeLaunch(l)
 	if err != nil {
 		return nil, nil, err
@@ -334,6 +339,13 @@ func filterName(spec *jail.Spec) string {
 		}
 	}
 	return "default"
+}
+
+// harden lets a backend ask more of init than the policy does.
+func harden(b jail.Backend, l *child.Launch) {
+	if h, ok := b.(jail.Hardener); ok {
+		h.Harden(l)
+	}
 }
 
 // wallMode leaves the files of a nested sandbox to the mounts: behind a wall it

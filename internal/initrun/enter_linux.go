@@ -30,9 +30,17 @@ func wall(l *child.Launch) *child.StartError {
 	return nil
 }
 
-// filter installs the system call filter.
+// filter installs the system call filters.
 func filter(l *child.Launch) *child.StartError {
-	f, err := seccomp.Named(l.Filter)
+	if l.NoUnix {
+		if failed := install(seccomp.NoUnixSockets()); failed != nil {
+			return failed
+		}
+	}
+	return install(seccomp.Named(l.Filter))
+}
+
+func install(f seccomp.Filter, err error) *child.StartError {
 	if err != nil {
 		return fail(child.StepFilter, unix.EINVAL, err.Error())
 	}

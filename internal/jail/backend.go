@@ -17,6 +17,11 @@ type Backend interface {
 	Command(*Spec, Staged) (*Cmd, error)
 }
 
+// A Hardener is a Backend whose jails need more of init than the policy says.
+type Hardener interface {
+	Harden(*Launch)
+}
+
 // Staged is the file system as internal/stage has mounted it: root-owned sources
 // in a private mount namespace and where each belongs in the jail.
 type Staged struct {
@@ -40,11 +45,12 @@ type StagedMount struct {
 // descriptors it inherits. There is no environment: what runs with privilege
 // starts with an empty one, and the command's own travels in the Launch.
 type Cmd struct {
-	Exe    *os.File // executed by descriptor; root-owned or a sealed memfd
-	Args   []string // argv, Args[0] included; never a value of the caller's
-	Status *os.File // read end of bwrap's JSON status, nil when the backend has none
-	donate []*os.File
-	own    []*os.File
+	Exe        *os.File // executed by descriptor; root-owned or a sealed memfd
+	Args       []string // argv, Args[0] included; never a value of the caller's
+	Status     *os.File // read end of the JSON status, nil when the backend has none
+	Namespaces uintptr  // CLONE_NEW* that the process starts in; 0 where it makes its own
+	donate     []*os.File
+	own        []*os.File
 }
 
 // FirstDonated is the lowest descriptor that a child inherits besides 0, 1 and 2.

@@ -47,6 +47,7 @@ const (
 	Bwrap       Name = "bwrap"         // a bubblewrap that root may run
 	BwrapUsable Name = "bwrap_options" // it has the options that are used
 	Drop        Name = "drop"          // a command in a real jail ends up without any privilege
+	Bare        Name = "drop_landlock" // the same without bwrap
 	MountByFD   Name = "mount_by_fd"   // open_tree, move_mount, mount_setattr
 	SafeOpen    Name = "safe_open"     // openat2
 	Pidfd       Name = "pidfd"         // processes by descriptor

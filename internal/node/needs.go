@@ -6,30 +6,63 @@ import (
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
-// Bubblewrap is the backend that uses bwrap.
-const Bubblewrap = "linux_bwrap"
+// The backends of Linux.
+const (
+	Bubblewrap = "linux_bwrap"    // bwrap makes the jail
+	Alone      = "linux_landlock" // omnijail-init makes it, and no command starts without Landlock
+)
 
 // backend says what a backend needs: to run at all, and for each guarantee.
 type backend struct {
-	name  string
-	run   []Name
-	needs map[jail.Guarantee][]Name
+	name    string
+	run     []Name
+	needs   map[jail.Guarantee][]Name
+	refuses map[jail.Weakening]string // with what it lacks
 }
 
 // backends in order of preference.
-var backends = []backend{{
-	name: Bubblewrap,
-	run:  []Name{Root, Bwrap, BwrapUsable, MountByFD, SafeOpen, Pidfd, Drop},
-	needs: map[jail.Guarantee][]Name{
-		jail.Files:            {MountByFD, SafeOpen, DevPTS},
-		jail.NoPrivilege:      {Drop},
-		jail.Syscalls:         {Seccomp},
-		jail.NetworkOnlyProxy: {Network, Seccomp, Landlock},
-		jail.LimitsHeld:       {KillGroup, Memory, Pids},
-		jail.NoTrace:          {KillGroup},
-		jail.Observed:         {Network},
+var backends = []backend{
+	{
+		name: Bubblewrap,
+		run:  []Name{Root, Bwrap, BwrapUsable, MountByFD, SafeOpen, Pidfd, Drop},
+		needs: map[jail.Guarantee][]Name{
+			jail.Files:            {MountByFD, SafeOpen, DevPTS},
+			jail.NoPrivilege:      {Drop},
+			jail.Syscalls:         {Seccomp},
+			jail.NetworkOnlyProxy: {Network, Seccomp, Landlock},
+			jail.LimitsHeld:       {KillGroup, Memory, Pids},
+			jail.NoTrace:          {KillGroup},
+			jail.Observed:         {Network},
+		},
 	},
-}}
+	{
+		name: Alone,
+		run:  []Name{Root, Wall, MountByFD, SafeOpen, Pidfd, Bare},
+		needs: map[jail.Guarantee][]Name{
+			jail.Files:            {MountByFD, SafeOpen, DevPTS, Wall},
+			jail.NoPrivilege:      {Bare},
+			jail.Syscalls:         {Seccomp},
+			jail.NetworkOnlyProxy: {Network, Seccomp, Landlock},
+			jail.LimitsHeld:       {KillGroup, Memory, Pids},
+			jail.NoTrace:          {KillGroup},
+			jail.Observed:         {Network},
+		},
+		refuses: map[jail.Weakening]string{
+			jail.WeakNestedSandbox: "mounts, and nothing behind Landlock may mount",
+			jail.WeakCompatABI:     "a filter of Unix sockets for the 32-bit ABI",
+		},
+	},
+}
+
+// Refuses says what a backend would need to keep a jail with the weakening w;
+// empty when it can.
+func Refuses(name string, w jail.Weakening) string {
+	i := slices.IndexFunc(backends, func(b backend) bool { return b.name == name })
+	if i < 0 {
+		return ""
+	}
+	return backends[i].refuses[w]
+}
 
 // advice is what no guarantee rests on and still should be put right.
 var advice = []Name{Wall, CgroupV2, NodeMounts, CoreLimit, PeerPidfd}
@@ -69,7 +102,7 @@ func (f Facts) Backends() []string {
 func (f Facts) Missing(name string, g jail.Guarantee) []Fact {
 	i := slices.IndexFunc(backends, func(b backend) bool { return b.name == name })
 	if i < 0 {
-		return []Fact{{Name: Name(name), Detail: "no such backend", Fix: "use " + Bubblewrap}}
+		return []Fact{{Name: Name(name), Detail: "no such backend", Fix: "use " + Bubblewrap + " or " + Alone}}
 	}
 	needs := slices.Clone(backends[i].run)
 	for _, n := range backends[i].needs[g] {

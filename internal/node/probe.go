@@ -19,6 +19,8 @@ type Probes struct {
 	// up as an unprivileged user with five empty capability sets. Nil leaves the
 	// fact inconclusive.
 	Drop func() error
+	// Bare is the same in a jail that is made without bwrap.
+	Bare func() error
 }
 
 // Probe asks the node everything, once. It takes as long as the two functions of
@@ -27,10 +29,12 @@ func Probe(ctx context.Context, p Probes) Facts {
 	abi := landlock.ABI()
 	drop := tried(Drop, p.Drop, "a command in a jail ran without privilege",
 		"see the error; AppArmor and container runtimes are known to forbid this to bwrap's children")
+	bare := tried(Bare, p.Bare, "a command in a jail without bwrap ran behind Landlock and without privilege",
+		"see the error; container runtimes are known to forbid namespaces and mounts")
 	network := tried(Network, p.Network, "a network namespace with steered sockets was made",
 		"run Linux 5.9 or newer with CONFIG_NET_NS and CONFIG_BPF_SYSCALL, as root of the node itself")
 	return Facts{LandlockABI: abi, Facts: slices.Concat(
-		[]Fact{root()}, bubblewrap(ctx, p.Bwrap), []Fact{drop},
+		[]Fact{root()}, bubblewrap(ctx, p.Bwrap), []Fact{drop, bare},
 		kernel(), landlocks(abi), []Fact{network}, cgroups(), surroundings(),
 	)}
 }

@@ -84,11 +84,15 @@ func (r Report) exit() int {
 	return 0
 }
 
-// weak names what keeps the exit code from 0 on a node that runs jails:
-// guarantees of the backend that would be chosen, then advice.
+// weak names what keeps the exit code from 0 on a node that runs jails: the
+// backends that would be preferred, guarantees of the one that is chosen instead,
+// then advice.
 func (r Report) weak() []string {
 	var weak []string
 	if i := slices.IndexFunc(r.Backends, func(b BackendReport) bool { return b.Runs }); i >= 0 {
+		for _, b := range r.Backends[:i] {
+			weak = append(weak, b.Name)
+		}
 		for _, g := range r.Backends[i].lacking(jail.Guarantees) {
 			weak = append(weak, string(g))
 		}

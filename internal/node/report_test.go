@@ -13,7 +13,7 @@ import (
 func able(but ...Fact) Facts {
 	var f Facts
 	for _, n := range []Name{
-		Root, Bwrap, BwrapUsable, Drop, MountByFD, SafeOpen, Pidfd, DevPTS, Seccomp, Landlock, Wall, Network,
+		Root, Bwrap, BwrapUsable, Drop, Bare, MountByFD, SafeOpen, Pidfd, DevPTS, Seccomp, Landlock, Wall, Network,
 		KillGroup, CgroupV2, Memory, Pids, NodeMounts, CoreLimit, PeerPidfd,
 	} {
 		fact := Fact{Name: n, Answer: Yes, Detail: "seen"}
@@ -56,6 +56,7 @@ func TestGuaranteesFollowFromFacts(t *testing.T) {
 		{"no wall in jails", able(no(Wall)), jail.Guarantees, 1},
 		{"own mounts", able(no(NodeMounts)), jail.Guarantees, 1},
 	} {
+		tc.facts.Facts = slices.DeleteFunc(tc.facts.Facts, func(f Fact) bool { return f.Name == Bare }) // bwrap or nothing
 		given, runs := tc.facts.Guarantees()[Bubblewrap]
 		if runs != (tc.want != nil) || runs && !slices.Equal(given, tc.want) {
 			t.Errorf("%s: %v, %v; want %v", tc.what, given, runs, tc.want)
@@ -117,5 +118,30 @@ func TestReportRoundTripsAsJSON(t *testing.T) {
 	var a Answer
 	if err := a.UnmarshalText([]byte("maybe")); err == nil {
 		t.Error("maybe is an answer")
+	}
+}
+
+func TestWithoutBwrapThereIsLandlock(t *testing.T) {
+	for _, tc := range []struct {
+		what  string
+		facts Facts
+		want  []string
+		exit  int
+	}{
+		{"both", able(), []string{Bubblewrap, Alone}, 0},
+		{"no bwrap", able(no(Bwrap)), []string{Alone}, 1},
+		{"no wall", able(no(Wall)), []string{Bubblewrap}, 1},
+		{"namespaces cannot be had", able(no(Bwrap), no(Bare)), nil, 2},
+		{"neither", able(no(Bwrap), no(Wall)), nil, 2},
+	} {
+		if got := tc.facts.Backends(); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", tc.what, got, tc.want)
+		}
+		if r := tc.facts.Report(nil); r.Exit != tc.exit {
+			t.Errorf("%s: exit %d, want %d", tc.what, r.Exit, tc.exit)
+		}
+	}
+	if Refuses(Alone, jail.WeakNestedSandbox) == "" || Refuses(Alone, jail.WeakPtrace) != "" || Refuses(Bubblewrap, jail.WeakNestedSandbox) != "" {
+		t.Error("a weakening is refused by the wrong backend")
 	}
 }

@@ -35,7 +35,8 @@ func TestVerdicts(t *testing.T) {
 		{able().Report(nil), "everything is enforced here"},
 		{able(no(Memory)).Report(nil), "jails run here, with less than there could be; see below: limits"},
 		{able(no(CoreLimit)).Report(nil), "jails run here, with less than there could be; see below: core_limit"},
-		{able(no(Bwrap)).Report(nil), "jails cannot run here"},
+		{able(no(Bwrap), no(Bare)).Report(nil), "jails cannot run here"},
+		{able(no(Bwrap)).Report(nil), "jails run here, with less than there could be; see below: linux_bwrap"},
 		{able(no(Memory)).Report([]jail.Guarantee{jail.LimitsHeld}), "a required guarantee is missing: limits"},
 	} {
 		if got, _, _ := strings.Cut(tc.report.Text(), "\n"); got != tc.want {

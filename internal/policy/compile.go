@@ -2,13 +2,15 @@ package policy
 
 import (
 	"fmt"
-	"github.com/omnijail/omnijail/creds"
-	"github.com/omnijail/omnijail/internal/egress"
-	"github.com/omnijail/omnijail/internal/jail"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/egress"
+	"github.com/omnijail/omnijail/internal/jail"
+	machine "github.com/omnijail/omnijail/internal/node"
 )
 
 // baseNeeds is what every jail must promise. Where a node cannot, nothing runs.
@@ -103,6 +105,11 @@ func backendsFor(doc *Document, req Request, facts Facts, rep *report) []string 
 		missing := slices.DeleteFunc(slices.Clone(baseNeeds), func(g jail.Guarantee) bool { return slices.Contains(offered, g) })
 		if len(missing) > 0 {
 			why = append(why, fmt.Sprintf("%s does not give %v here", b, missing))
+			continue
+		}
+		if i := slices.IndexFunc(doc.Weaken, func(w Item) bool { return machine.Refuses(b, jail.Weakening(w.Text)) != "" }); i >= 0 {
+			w := doc.Weaken[i]
+			why = append(why, fmt.Sprintf("%s cannot keep %s (%s), which needs %s", b, w.Text, w.At, machine.Refuses(b, jail.Weakening(w.Text))))
 			continue
 		}
 		out = append(out, b)

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/omnijail/omnijail/internal/jail"
+	machine "github.com/omnijail/omnijail/internal/node"
 )
 
 // backends are the words for what enforces; the second list is not built.
 var (
-	backends      = []string{"linux_bwrap"}
-	backendsLater = []string{"linux_landlock", "darwin_seatbelt", "none"}
+	backends      = []string{machine.Bubblewrap, machine.Alone}
+	backendsLater = []string{"darwin_seatbelt", "none"}
 )
 
 // weakenings are the ones that this build can give away.

@@ -57,6 +57,10 @@ func Outer(weaken ...string) (Filter, error) {
 // net need, no execve, no process, no file written, no Unix socket made.
 func Egress() (Filter, error) { return load("egress") }
 
+// NoUnixSockets returns a filter for beside Jail's. It refuses to make Unix
+// sockets, except pairs of them, which lead nowhere else.
+func NoUnixSockets() (Filter, error) { return load("no_unix_sockets") }
+
 // Name returns the name of the filter that Jail returns for the same
 // weakenings; Named takes it back.
 func Name(weaken ...string) (string, error) {

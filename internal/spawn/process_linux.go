@@ -45,9 +45,10 @@ func start(cmd *jail.Cmd, cgroup, devNull *os.File) (*Process, error) {
 		Env:   []string{}, // nil would pass the daemon's own
 		Files: files,
 		Sys: &syscall.SysProcAttr{
-			Pdeathsig: syscall.SIGKILL,
-			Setsid:    true, // signals to the daemon's group or terminal are not for jails
-			PidFD:     &pidfd,
+			Pdeathsig:  syscall.SIGKILL,
+			Setsid:     true, // signals to the daemon's group or terminal are not for jails
+			PidFD:      &pidfd,
+			Cloneflags: cmd.Namespaces,
 		},
 	}
 	if cgroup != nil {

@@ -6,23 +6,22 @@ import (
 	"slices"
 
 	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/runtime/oci"
 )
 
 // Name is the policy's word for this backend.
 const Name = "linux_bwrap"
 
-const hostname = "omnijail"
-
 // Args returns bwrap's options for spec, without those that name descriptors.
 // It holds no value of the caller's. The error is a *jail.UnsupportedError for a
 // line of the spec that bwrap cannot enforce.
 func Args(spec *jail.Spec, st jail.Staged) ([]string, error) {
-	if err := check(spec); err != nil {
+	if err := oci.Check(Name, spec); err != nil {
 		return nil, err
 	}
 	args := []string{
 		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup",
-		"--hostname", hostname,
+		"--hostname", oci.Hostname,
 		"--die-with-parent",
 		// Without a user namespace a bwrap of root's keeps everything by default.
 		"--cap-drop", "ALL",

@@ -75,6 +75,18 @@ func sockets() []rule {
 	return append(rules, rule{call: "socketcall", errno: unix.EPERM})
 }
 
+// noUnixSockets is a filter beside a jail's own. A pair is born connected and
+// stays, but one of datagrams (SOCK_RAW is another word for it) could be
+// connected anew, or sent from, to any socket with a name.
+func noUnixSockets() filter {
+	const kind = 0xf // below SOCK_CLOEXEC and SOCK_NONBLOCK
+	return filter{name: "no_unix_sockets", rules: []rule{
+		{"socket", unix.EAFNOSUPPORT, conds(equal(0, unix.AF_UNIX))},
+		{"socketpair", unix.EAFNOSUPPORT, conds(low(1, kind, unix.SOCK_DGRAM))},
+		{"socketpair", unix.EAFNOSUPPORT, conds(low(1, kind, unix.SOCK_RAW))},
+	}}
+}
+
 // typing refuses to type into a terminal as if the user had.
 func typing() []rule {
 	return []rule{

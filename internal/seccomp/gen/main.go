@@ -47,7 +47,7 @@ func write(dir string) error {
 func generate() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, m := range machines {
-		for _, f := range append(jailFilters(), egressFilter()) {
+		for _, f := range append(jailFilters(), egressFilter(), noUnixSockets()) {
 			if f.compat && m.compat == nil {
 				continue
 			}

@@ -1,4 +1,7 @@
-package bwrap
+// Package oci holds the OCI part of a jail to what the Linux backends enforce.
+// They share the staged tree and omnijail-init, and so they share the classes:
+// every field is enforced, rejected with its name, or asks nothing of a backend.
+package oci
 
 import (
 	"fmt"
@@ -14,7 +17,7 @@ import (
 type class int
 
 const (
-	// enforced: by an option of bwrap's, by the staged tree, or by the launch
+	// enforced: by the backend, by the staged tree, or by the launch
 	// record. Fields of an enforced struct have classes of their own.
 	enforced class = iota + 1
 	// rejected: a value in it is an *UnsupportedError.
@@ -85,13 +88,21 @@ var classes = map[string]class{
 // and can therefore be bound from the node's.
 var readOnlyProc = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"}
 
-var namespaces = []specs.LinuxNamespaceType{
+// Hostname is the one name that a jail has.
+const Hostname = "omnijail"
+
+// Namespaces are fresh in every jail, in alphabetical order.
+var Namespaces = []specs.LinuxNamespaceType{
 	specs.CgroupNamespace, specs.IPCNamespace, specs.MountNamespace,
 	specs.NetworkNamespace, specs.PIDNamespace, specs.UTSNamespace,
 }
 
-// check refuses what cannot be enforced.
-func check(spec *jail.Spec) error {
+// Check refuses what the backend of that name cannot enforce, with a
+// *jail.UnsupportedError.
+func Check(backend string, spec *jail.Spec) error {
+	unsupported := func(feature, need string) error {
+		return &jail.UnsupportedError{Backend: backend, Feature: feature, Need: need}
+	}
 	oci := spec.OCI
 	if oci == nil || oci.Process == nil || oci.Linux == nil {
 		return fmt.Errorf("internal error: the jail has no OCI process or Linux section")
@@ -104,8 +115,8 @@ func check(spec *jail.Spec) error {
 		return unsupported("a command as uid 0 or gid 0", "an unprivileged user")
 	case !oci.Process.NoNewPrivileges:
 		return unsupported("new privileges", "no_new_privs")
-	case oci.Hostname != hostname:
-		return unsupported("hostname "+oci.Hostname, "hostname "+hostname)
+	case oci.Hostname != Hostname:
+		return unsupported("hostname "+oci.Hostname, "hostname "+Hostname)
 	}
 	var types []specs.LinuxNamespaceType
 	for _, n := range oci.Linux.Namespaces {
@@ -115,8 +126,8 @@ func check(spec *jail.Spec) error {
 		types = append(types, n.Type)
 	}
 	slices.Sort(types)
-	if !slices.Equal(types, namespaces) {
-		return unsupported(fmt.Sprintf("the namespaces %v", types), fmt.Sprint(namespaces))
+	if !slices.Equal(types, Namespaces) {
+		return unsupported(fmt.Sprintf("the namespaces %v", types), fmt.Sprint(Namespaces))
 	}
 	for _, p := range oci.Linux.ReadonlyPaths {
 		if !slices.Contains(readOnlyProc, p) {
@@ -131,7 +142,7 @@ func check(spec *jail.Spec) error {
 	return nil
 }
 
-// firstRejected names the first field with a value that bwrap cannot enforce, or
+// firstRejected names the first field with a value that no backend enforces, or
 // that nobody has classified.
 func firstRejected(v reflect.Value, prefix string) string {
 	for i := range v.NumField() {
@@ -163,8 +174,4 @@ func structOf(f reflect.Value) reflect.Value {
 		return reflect.Value{}
 	}
 	return f
-}
-
-func unsupported(feature, need string) error {
-	return &jail.UnsupportedError{Backend: Name, Feature: feature, Need: need}
 }

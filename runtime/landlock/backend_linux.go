@@ -1,0 +1,55 @@
+package landlock
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/child"
+	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/landlock"
+)
+
+// Backend starts jails through omnijail-init alone.
+type Backend struct {
+	abi int
+}
+
+// New returns the backend for a kernel of the given Landlock ABI.
+func New(abi int) *Backend { return &Backend{abi} }
+
+// Name is "linux_landlock".
+func (*Backend) Name() string { return Name }
+
+// Harden makes the wall a condition of the start, and closes what the wall of
+// this kernel leaves open.
+func (b *Backend) Harden(l *jail.Launch) {
+	l.Wall = child.WallNeeded
+	l.NoUnix = !landlock.ScopesPathSockets(b.abi)
+}
+
+// Command returns the command for spec. st.Stdio, st.Launch and st.Chan become
+// the command's and are closed with it; st.Init is lent.
+func (b *Backend) Command(spec *jail.Spec, st jail.Staged) (*jail.Cmd, error) {
+	order, err := Args(spec, st)
+	if err != nil {
+		return nil, err
+	}
+	status, statusEnd, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd := &jail.Cmd{
+		Exe: st.Init, Status: status,
+		Namespaces: unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWNS,
+	}
+	for _, f := range st.Stdio {
+		cmd.Donate(f)
+	}
+	order.Init = cmd.Lend(st.Init)
+	order.Launch = cmd.Donate(st.Launch)
+	order.Channel = cmd.Donate(st.Chan)
+	order.Status = cmd.Donate(statusEnd)
+	cmd.Args = append([]string{"omnijail-init", "reap"}, order.Args()...)
+	return cmd, nil
+}
