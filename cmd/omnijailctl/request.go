@@ -7,10 +7,21 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/omnijail/omnijail/api"
 )
+
+// workingDirectory is where this process is, and not by which links $PWD says
+// that it came there: the daemon follows none to a working directory.
+func (f *execFlags) workingDirectory() (string, error) {
+	if filepath.IsAbs(f.cwd) {
+		return filepath.Clean(f.cwd), nil
+	}
+	here, err := syscall.Getwd()
+	return filepath.Join(here, f.cwd), err
+}
 
 // request turns flags and the caller's environment into what the daemon is
 // asked. JSON would silently replace what is not UTF-8: the command and the
@@ -25,7 +36,7 @@ func (f *execFlags) request(argv []string) (api.ExecRequest, error) {
 			return req, fmt.Errorf("%s %q: is not UTF-8", flag, values[i])
 		}
 	}
-	cwd, err := filepath.Abs(f.cwd)
+	cwd, err := f.workingDirectory()
 	if err != nil {
 		return req, fmt.Errorf("the working directory is gone: %w", err)
 	}

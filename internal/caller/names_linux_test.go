@@ -78,6 +78,36 @@ func TestMasksFollowTheCallersLinks(t *testing.T) {
 	}
 }
 
+// What decides over later jails: the trust store of a user, and their policies.
+// Renaming a directory above would carry the mask away, and where there is none
+// yet, the command would be the first to make it.
+func TestS03_OmnijailsOwnIsNobodysToMake(t *testing.T) {
+	dir := playground(t)
+	w := dir + "/w"
+	write(t, w, "state/omnijail/trust.json", 0o644, "{}")
+	own := func(p string) []jail.Mask { return []jail.Mask{{Path: p, Own: true}} }
+	r := request(dir)
+	r.View.Masks = own(symlink(t, "w/state/omnijail", dir+"/alias"))
+	g := mustOpen(t, r).Reply.Grants[0]
+	if !slices.Equal(names(g.Masked), []string{"state/omnijail"}) || !slices.Equal(names(g.Held), []string{"state"}) {
+		t.Errorf("masked %q, held %q", names(g.Masked), names(g.Held))
+	}
+	for _, grant := range []string{w + "/state/omnijail", w + "/state/omnijail/trust.json", dir + "/alias"} {
+		r.View.Grants = append(request(dir).View.Grants, jail.Grant{Path: grant})
+		_, err := open(t, Options{Request: r})
+		refused(t, err, "mask", "omnijail's own")
+	}
+	r = request(dir)
+	r.View.Masks = own(w + "/absent/state/omnijail")
+	_, err := open(t, Options{Request: r})
+	refused(t, err, "mask", "could make it below "+w)
+	r.View.Masks = own(dir + "/absent/state/omnijail") // below no grant
+	mustOpen(t, r)
+	r.View.Masks[0].Own = false
+	r.View.Masks[0].Path = w + "/absent"
+	mustOpen(t, r)
+}
+
 func TestGitConfigAndHooksOfAWritableGrantAreProtected(t *testing.T) {
 	for name, tt := range map[string]struct {
 		files          []string

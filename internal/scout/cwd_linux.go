@@ -1,10 +1,27 @@
 package scout
 
-import "errors"
+import (
+	"errors"
 
-// enter finds the canonical working directory, which has to lie in a grant.
+	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/child"
+)
+
+func throughALink(cwd string) *child.OpenError {
+	e := refuse("no_such_path", "the working directory %s is reached through a link", cwd)
+	e.Fix = "name it as realpath prints it, where the link is meant"
+	return e
+}
+
+// enter finds the working directory, which has to lie in a grant. It is granted by
+// being where the client is, not by a policy that names it: so no link leads to
+// it, which an earlier command could have put there.
 func (s *session) enter() error {
-	f, err := openPath(s.req.View.Cwd)
+	f, err := openDirect(s.req.View.Cwd)
+	if errors.Is(err, unix.ELOOP) {
+		return throughALink(s.req.View.Cwd)
+	}
 	if err != nil {
 		return refuse("no_such_path", "cannot open the working directory %s as you: %v", s.req.View.Cwd, errors.Unwrap(err))
 	}

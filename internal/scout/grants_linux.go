@@ -16,7 +16,8 @@ import (
 // grant is one opened grant. Its lists hold names below it.
 type grant struct {
 	file                   *os.File
-	path                   string // canonical
+	path                   string   // canonical
+	asked                  []string // the names that it was granted by
 	id                     inode
 	dir, write             bool
 	held, readonly, masked []name
@@ -65,7 +66,29 @@ func (s *session) openGrants() error {
 		}
 	}
 	slices.SortFunc(s.grants, func(a, b *grant) int { return cmp.Compare(a.path, b.path) })
+	return s.stayInside()
+}
+
+// stayInside refuses a grant that was named below another and lies elsewhere: an
+// earlier command may have put the link there that leads it out.
+func (s *session) stayInside() error {
+	for _, g := range s.grants {
+		for _, name := range g.asked {
+			for _, around := range s.grants {
+				if around.dir && around.encloses(name) && !child.Within(around.path, g.path) {
+					e := refuse("grant", "%s leads out of %s by a link, to %s", name, around.path, g.path)
+					e.Fix = "where that is meant, grant it by its own name: " + g.path
+					return e
+				}
+			}
+		}
+	}
 	return nil
+}
+
+// encloses reports whether a path as it was asked for is below g.
+func (g *grant) encloses(name string) bool {
+	return slices.ContainsFunc(append(g.asked, g.path), func(around string) bool { return name != around && child.Within(around, name) })
 }
 
 // addGrant merges two grants of one path: the wider one holds.
@@ -73,6 +96,7 @@ func (s *session) addGrant(g *grant) {
 	for _, old := range s.grants {
 		if old.path == g.path {
 			old.write = old.write || g.write
+			old.asked = append(old.asked, g.asked...)
 			g.file.Close()
 			return
 		}
@@ -81,8 +105,14 @@ func (s *session) addGrant(g *grant) {
 }
 
 func (s *session) openGrant(req child.Grant) (*grant, error) {
-	f, err := openPath(req.Path)
+	open := openPath
+	if req.Path == s.req.View.Cwd {
+		open = openDirect
+	}
+	f, err := open(req.Path)
 	switch {
+	case errors.Is(err, unix.ELOOP) && req.Path == s.req.View.Cwd:
+		return nil, throughALink(req.Path)
 	case errors.Is(err, fs.ErrNotExist) && req.Missing:
 		return nil, nil
 	case errors.Is(err, fs.ErrNotExist):
@@ -107,7 +137,7 @@ func (s *session) openGrant(req child.Grant) (*grant, error) {
 	if m, ok, err := s.mounts.of(f); err != nil || !ok || ungrantable[m.fstype] {
 		return nil, refuse("grant", "%s cannot be granted%s: its file system (%s) is a door into the kernel", req.Path, origin(req.Origin), cmp.Or(m.fstype, "unknown"))
 	}
-	return &grant{file: f, path: p, id: id, dir: isDir(st), write: req.Write}, nil
+	return &grant{file: f, path: p, asked: []string{req.Path}, id: id, dir: isDir(st), write: req.Write}, nil
 }
 
 func origin(line string) string {

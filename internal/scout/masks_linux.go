@@ -1,51 +1,98 @@
 package scout
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/child"
 )
 
 // applyMasks hides the masked paths in every grant that shows them. A path that
-// the caller cannot reach needs no mask, and one that is granted itself stays.
+// does not exist needs no mask, and one that is granted itself stays, unless it is
+// omnijail's own.
 func (s *session) applyMasks() error {
 	for _, m := range s.req.View.Masks {
 		f, err := openPath(m.Path)
-		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) {
-			continue
+		absent := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR)
+		switch {
+		case err == nil:
+			err = s.maskFile(m, f)
+		case absent && !m.Own:
+			err = nil
+		case absent || errors.Is(err, unix.EACCES):
+			err = s.outOfReach(m)
+		default:
+			err = refuse("mask", "cannot look at masked %s%s: %v", m.Path, origin(m.Origin), errors.Unwrap(err))
 		}
 		if err != nil {
-			return refuse("mask", "cannot look at masked %s%s: %v", m.Path, origin(m.Origin), errors.Unwrap(err))
-		}
-		st, _, err := stat(f)
-		if err != nil {
-			return err
-		}
-		p, err := realPath(f)
-		f.Close()
-		if err != nil {
-			return refuse("mask", "cannot find the path of masked %s: %v", m.Path, err)
-		}
-		if err := s.maskPath(p, st); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *session) maskPath(p string, st unix.Stat_t) error {
-	exactly, inner := s.grantedAt(p)
-	if exactly {
-		s.notes = append(s.notes, fmt.Sprintf("%s is masked and granted; the grant holds", p))
+// outOfReach refuses a mask that cannot be made where the command could make what
+// it hides, or make it reachable: something of the caller's below a writable grant.
+func (s *session) outOfReach(m child.Mask) error {
+	for dir := filepath.Dir(m.Path); ; dir = filepath.Dir(dir) {
+		f, err := openPath(dir)
+		if err != nil && dir != "/" {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		p, err := realPath(f)
+		f.Close()
+		if err != nil {
+			return refuse("mask", "cannot find the path of %s: %v", dir, err)
+		}
+		gs, _ := s.covering(p)
+		for _, g := range gs {
+			if g.write {
+				e := refuse("mask", "%s%s cannot be masked, and the command could make it below %s", m.Path, origin(m.Origin), g.path)
+				e.Fix = "mkdir -p " + m.Path + " (outside), or grant less"
+				return e
+			}
+		}
 		return nil
 	}
+}
+
+func (s *session) maskFile(m child.Mask, f *os.File) error {
+	defer f.Close()
+	st, _, err := stat(f)
+	if err != nil {
+		return err
+	}
+	p, err := realPath(f)
+	if err != nil {
+		return refuse("mask", "cannot find the path of masked %s: %v", m.Path, err)
+	}
+	return s.maskPath(m, p, st)
+}
+
+func (s *session) maskPath(m child.Mask, p string, st unix.Stat_t) error {
+	exactly, inner := s.grantedAt(p)
 	gs, names := s.covering(p)
-	if inner != "" && len(gs) > 0 {
+	switch {
+	case m.Own && (exactly || inner != ""):
+		return refuse("mask", "%s is omnijail's own, which no jail may have", cmp.Or(inner, p))
+	case exactly:
+		s.notes = append(s.notes, fmt.Sprintf("%s is masked and granted; the grant holds", p))
+		return nil
+	case inner != "" && len(gs) > 0:
 		return refuse("mask", "%s is granted but lies below %s, which is masked", inner, p)
 	}
 	for i, g := range gs {
+		if g.write {
+			holdParents(g, names[i])
+		}
 		if _, hidden := within(g.masked, names[i]); !hidden {
 			s.mask(g, name{names[i], isDir(st)}, st)
 		}

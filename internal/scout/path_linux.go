@@ -20,6 +20,11 @@ func openPath(p string) (*os.File, error) {
 	return openHow(unix.AT_FDCWD, p, unix.O_PATH, unix.RESOLVE_NO_MAGICLINKS)
 }
 
+// openDirect opens a path of the caller's as O_PATH, with no link on the way.
+func openDirect(p string) (*os.File, error) {
+	return openHow(unix.AT_FDCWD, p, unix.O_PATH, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
+}
+
 // openBelow opens a name below dir as O_PATH: no link is followed, no mount is
 // crossed, and nothing outside is reached.
 func openBelow(dir *os.File, name string) (*os.File, error) {
