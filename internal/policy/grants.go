@@ -148,15 +148,13 @@ func (v *view) protected() []string {
 	return []string{filepath.Join(home, ".config/omnijail"), filepath.Dir(TrustPath(home))}
 }
 
-// protect pins what decided this jail, and hides the user's omnijail directories
-// where a grant lies above them.
+// protect pins what decided this jail, and hides the user's omnijail directories.
+// Whether a grant shows them is for the scout to find, which knows links.
 func (v *view) protect(out *jail.View) {
 	for _, f := range v.doc.Files {
 		out.Pins = append(out.Pins, jail.Pin{Path: f, Origin: "the policy in force"})
 	}
 	for _, p := range v.protected() {
-		if slices.ContainsFunc(out.Grants, func(g jail.Grant) bool { return jail.Within(g.Path, p) }) {
-			out.Masks = append(out.Masks, jail.Mask{Path: p, Origin: "omnijail's own"})
-		}
+		out.Masks = append(out.Masks, jail.Mask{Path: p, Origin: "omnijail's own", Own: true})
 	}
 }
