@@ -33,6 +33,7 @@ func TestExitCodesComeWithTheRealReason(t *testing.T) {
 		{"SIGTERM", nil, []string{"sh", "-c", "kill -TERM $$"}, 143, ""},
 		{"SIGKILL", nil, []string{"sh", "-c", "kill -KILL $$"}, 137, ""},
 		{"timeout", []string{"--timeout", "200ms"}, []string{"sleep", "1000"}, 124, "stopped: time limit 200ms"},
+		{"timeout of a command that ignores SIGTERM", []string{"--timeout", "200ms"}, []string{"sh", "-c", "trap '' TERM; sleep 1000; sleep 1000"}, 124, "stopped: time limit 200ms"},
 		{"not found on PATH", nil, []string{"no-such-command"}, 127, "no-such-command: command not found in your PATH"},
 		{"no such file", nil, []string{"./nothing"}, 127, "./nothing does not exist"},
 		{"no interpreter", nil, []string{"./nointerpreter"}, 127, "its interpreter is not"},

@@ -44,8 +44,14 @@ func TestGitWorksAsItDoesOutside(t *testing.T) {
 			}
 		})
 	}
+	for _, clone := range []string{"clone0", "clone3"} {
+		t.Run("push over https from "+clone, func(t *testing.T) {
+			n.client(t, filepath.Join(dir, clone), "sh", "-ec", "git pull -q; echo more >> more; git add more; git commit -q -m more; git push -q origin main").Want(t, 0)
+		})
+	}
 	t.Run("commit", func(t *testing.T) {
 		o := n.client(t, filepath.Join(dir, "clone1"), "sh", "-ec", `
+			git pull -q
 			head -c 50000000 /dev/urandom > big
 			git add big
 			git -c core.compression=0 commit -q -m big
