@@ -143,6 +143,9 @@ func (n *Node) configure(t testing.TB, o Options) {
 			"hosts": hosts, "ca_files": []string{n.write(t, "ca.pem", string(n.Lab.CA()))}, "dns": o.DNS,
 		}
 	}
+	if b := os.Getenv("OMNIJAIL_E2E_BACKEND"); b != "" { // the whole suite under another backend
+		c["backend"] = b
+	}
 	maps.Copy(c, o.Config)
 	b, err := json.Marshal(c) // JSON is YAML
 	if err != nil {
