@@ -182,7 +182,7 @@ func TestS14_WhoMayAskAtAll(t *testing.T) {
 func TestS14_VerbsOfPartsNotBuilt(t *testing.T) {
 	n := NewNode(t, Options{NoLab: true})
 	for _, args := range [][]string{
-		{"create"}, {"attach", "x"}, {"logs", "x"}, {"rm", "x"}, {"rearm", "x"}, {"creds", "ls"}, {"cache", "ls"}, {"selftest"},
+		{"create"}, {"attach", "x"}, {"logs", "x"}, {"rm", "x"}, {"rearm", "x"}, {"creds", "ls"}, {"cache", "ls"},
 		{"policy", "apply"}, {"policy", "suggest"}, {"audit", "prove", "x"}, {"box", "ls"}, {"hosts", "ls"},
 		{"exec", "--jail", "x", "--", "true"},
 		{"exec", "--publish", "80", "--", "true"}, {"exec", "--node-port", "5432", "--", "true"},
