@@ -1,13 +1,14 @@
 // Package seccomp holds the system call filters of omnijail as finished BPF
 // programs: Jail for the command in a jail, Outer for bwrap's own processes
-// around it, Egress for the process that talks to the network.
+// around it, NoUnixSockets beside either, Egress for the process that talks to
+// the network.
 //
 // The programs are written ahead of time by gen, committed under bpf and
 // embedded, so that nothing here needs cgo or a library on the node. An
 // architecture without committed filters does not build on Linux.
 //
-// Jail and Outer refuse what is listed and allow the rest; Egress allows what is
-// listed and refuses the rest. All three answer ENOSYS to system calls that
+// Jail, Outer and NoUnixSockets refuse what is listed and allow the rest; Egress
+// allows what is listed and refuses the rest. All of them answer ENOSYS to system calls that
 // nobody has reviewed and to every ABI but the native one.
 package seccomp
 
@@ -39,7 +40,7 @@ func Jail(weaken ...string) (Filter, error) {
 	return load(name)
 }
 
-// Outer returns the filter that bwrap installs in its own processes, and that
+// Outer returns the filter of process 1 of a jail and what it starts, and that
 // the command inherits: the jail's, less what omnijail-init still calls while it
 // sets limits and leaves the node's keyring. Give it the jail's own weakenings.
 func Outer(weaken ...string) (Filter, error) {
