@@ -32,11 +32,12 @@ const (
 	Forward                         // as it is
 	Strip                           // without the headers of Remove
 	Attach                          // with the binding's credential, without the headers of Remove
+	RefuseOverride                  // 403: a second method, to a bound host
 )
 
 func (a Action) String() string {
 	return [...]string{"refuse placeholder", "refuse foreign", "refuse path", "refuse method",
-		"forward", "strip", "attach"}[a]
+		"forward", "strip", "attach", "refuse override"}[a]
 }
 
 // Verdict is the decision on a Request.
@@ -63,6 +64,8 @@ func (t *Table) Judge(q Request) Verdict {
 		return Verdict{Action: RefusePlaceholder, Binding: -1, Where: where}
 	case in.ambiguous:
 		return Verdict{Action: RefusePath, Binding: in.binding}
+	case t.overrides(q):
+		return Verdict{Action: RefuseOverride, Binding: -1}
 	}
 	v := t.foreign(q, placed)
 	switch {

@@ -98,6 +98,9 @@ func (x *exchange) judgeCredentials() *refusal {
 			"the request brings a credential of its own, and the policy forwards none to "+x.s.authority.Host())
 	case creds.RefusePath:
 		return badRequest("the path has more than one reading, and a credential depends on it")
+	case creds.RefuseOverride:
+		return refuse(http.StatusForbidden, audit.CodeMethod,
+			"the request carries a second method, and a credential is bound to "+x.s.authority.Host())
 	case creds.RefuseMethod:
 		return refuse(http.StatusMethodNotAllowed, audit.CodeMethod, x.req.Method+" is never forwarded")
 	default:

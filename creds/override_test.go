@@ -1,0 +1,36 @@
+package creds
+
+import (
+	"net/http"
+	"testing"
+)
+
+func TestS30_ASecondMethodIsRefusedOnBoundHosts(t *testing.T) {
+	tab := table(t, bindings(t))
+	for _, c := range []struct {
+		host, target, header string
+		want                 Action
+	}{
+		{"api.github.com", "/x", "", Attach},
+		{"api.github.com", "/x?method=DELETE&a_method=1", "", Attach},
+		{"api.github.com", "/x?a=_method", "", Attach},
+		{"api.github.com", "/x", "X-HTTP-Method-Override", RefuseOverride},
+		{"api.github.com", "/x", "x-http-method", RefuseOverride},
+		{"api.github.com", "/x", "X-Method-Override", RefuseOverride},
+		{"api.github.com", "/x?_method=DELETE", "", RefuseOverride},
+		{"api.github.com", "/x?a=1;_method=DELETE", "", RefuseOverride},
+		{"api.github.com", "/x?a=1&%5fmethod=DELETE", "", RefuseOverride},
+		{"api.github.com", "/x?_METHOD", "", RefuseOverride},
+		{"api.example", "/outside?_method=PUT", "", RefuseOverride},
+		{"other.test", "/x?_method=DELETE", "X-HTTP-Method-Override", Forward},
+	} {
+		q := request(t, c.host, c.target)
+		q.Method = http.MethodPost
+		if c.header != "" {
+			q.Header.Set(c.header, "DELETE")
+		}
+		if got := tab.Judge(q); got.Action != c.want {
+			t.Errorf("%s%s with %q: %v, want %v", c.host, c.target, c.header, got.Action, c.want)
+		}
+	}
+}
