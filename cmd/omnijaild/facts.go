@@ -58,6 +58,11 @@ func (f *facts) probe(set *config.Config, c daemon.Config) error {
 	})
 	f.base.Guarantees = f.known.Guarantees()
 	f.base.Backends = f.known.Backends()
+	f.base.Obstacles = map[string]policy.Obstacle{}
+	for _, name := range node.Names() {
+		reason, fix := f.known.Obstacle(name)
+		f.base.Obstacles[name] = policy.Obstacle{Reason: reason, Fix: fix}
+	}
 	if ctx.Err() != nil {
 		return errors.New("the probes of this node did not end")
 	}

@@ -31,7 +31,7 @@ func TestAMisplacedPlaceholderIsRefusedAndNothingDialled(t *testing.T) {
 		t.Helper()
 		return n.Run(t, Ctl{UID: Alice, Env: []string{"E2E_TOKEN=" + Token}, Args: []string{
 			"exec", "--policy", policy, "--", "bash", "-c",
-			`get() { curl -sS -w ' %{http_code}' "$@"; }; U=` + unknownPlaceholder + `; ` + script}})
+			`get() { curl -s -w ' %{http_code}' "$@"; }; U=` + unknownPlaceholder + `; ` + script}})
 	}
 	body := "" // every refusal of a placeholder is the same to the jail, but for its id
 	for _, c := range []struct{ name, script string }{

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/omnijail/omnijail/internal/jail"
@@ -111,6 +112,33 @@ func (f Facts) Missing(name string, g jail.Guarantee) []Fact {
 		}
 	}
 	return f.missing(needs)
+}
+
+// Obstacle says what keeps a backend from running here, and what to do about it;
+// empty for one that runs.
+func (f Facts) Obstacle(name string) (reason, fix string) {
+	i := slices.IndexFunc(backends, func(b backend) bool { return b.name == name })
+	if i < 0 {
+		return "", ""
+	}
+	missing := f.missing(backends[i].run)
+	if len(missing) == 0 {
+		return "", ""
+	}
+	first := missing[0]
+	fix = first.Fix + " (what this node can do: omnijailctl doctor)"
+	if first.Name == BwrapUsable {
+		return first.Detail + ", which this needs", fix
+	}
+	return fmt.Sprintf("%s cannot run here: %s: %s", name, first.Name, first.Detail), fix
+}
+
+// Names lists the backends that this build has, the preferred one first.
+func Names() (names []string) {
+	for _, b := range backends {
+		names = append(names, b.name)
+	}
+	return names
 }
 
 // missing returns the facts among needs that are not known to hold.

@@ -95,9 +95,16 @@ func backendsFor(doc *Document, req Request, facts Facts, rep *report) []string 
 		}
 		accepted = []string{req.Backend}
 	}
+	if len(accepted) == 0 {
+		accepted = []string{machine.Bubblewrap} // none runs here: say why the default one does not
+	}
 	var out, why []string
 	for _, b := range accepted {
 		offered, ok := facts.Guarantees[b]
+		if o := facts.Obstacles[b]; !ok && len(accepted) == 1 && o.Reason != "" {
+			rep.add(Error{Code: "unsupported", Msg: o.Reason, Fix: o.Fix})
+			return nil
+		}
 		if !ok {
 			why = append(why, b+" cannot run here")
 			continue

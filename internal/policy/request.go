@@ -45,6 +45,8 @@ type Facts struct {
 	// Guarantees lists what each backend promises on this node. A backend that
 	// is not in it cannot run here.
 	Guarantees map[string][]jail.Guarantee
+	// Obstacles says of each backend that cannot run here why not.
+	Obstacles map[string]Obstacle
 	// Backends is the order of preference where a policy names none.
 	Backends []string
 	// System lists the trees that a jail has from the node.
@@ -56,6 +58,11 @@ type Facts struct {
 	Limits jail.Limits
 	// Reserved are further trees that no grant may touch: the daemon's own.
 	Reserved []string
+}
+
+// Obstacle is what keeps a backend from running, and what to do about it.
+type Obstacle struct {
+	Reason, Fix string
 }
 
 // SystemDir is a system tree of the node: a directory, or a link such as
