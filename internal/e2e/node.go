@@ -38,9 +38,10 @@ const hang = 60 * time.Second
 
 // Options change a Node from its defaults.
 type Options struct {
-	Config map[string]any    // keys laid over the configuration
-	Policy map[string]string // root-owned policies by name
-	DNS    string            // the node's resolver for names that the lab does not serve
+	Config map[string]any                // keys laid over the configuration
+	Policy map[string]string             // root-owned policies by name
+	DNS    string                        // the node's resolver for names that the lab does not serve
+	Hosts  func(*Node) map[string]string // more of upstream.hosts, once the lab runs
 	NoLab  bool
 }
 
@@ -138,6 +139,9 @@ func (n *Node) configure(t testing.TB, o Options) {
 		for _, name := range LabNames {
 			hosts[name] = n.Lab.HTTPS().String()
 			hosts[name+":80"] = n.Lab.HTTP().String()
+		}
+		if o.Hosts != nil {
+			maps.Copy(hosts, o.Hosts(n))
 		}
 		c["upstream"] = map[string]any{
 			"hosts": hosts, "ca_files": []string{n.write(t, "ca.pem", string(n.Lab.CA()))}, "dns": o.DNS,
