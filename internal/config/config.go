@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v4"
-
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
@@ -143,24 +141,6 @@ func Load(path string, required bool) (Config, error) {
 	return c, nil
 }
 
-func decode(b []byte, c *Config) error {
-	if len(strings.TrimSpace(string(b))) == 0 {
-		return nil
-	}
-	group := c.Group
-	c.Access = nil
-	if err := yaml.Load(b, c, yaml.WithKnownFields()); err != nil {
-		return err
-	}
-	if c.Access == nil {
-		if c.Group == "" {
-			c.Group = group
-		}
-		c.Access = []Access{DefaultAccess(c.Group)}
-	}
-	return nil
-}
-
 // backends are those that the key backend may name.
 var backends = []string{"linux_bwrap", "linux_landlock"}
 
@@ -174,6 +154,9 @@ func (c *Config) Check() error {
 		if !strings.HasPrefix(p, "/") {
 			errs = append(errs, fmt.Errorf("%s: %q must be an absolute path", key, p))
 		}
+	}
+	if c.Group == "" || c.EgressUser == "" {
+		errs = append(errs, errors.New("group, egress_user: must not be empty"))
 	}
 	if c.Audit.File == "" {
 		c.Audit.File = c.StateDir + "/audit.jsonl"

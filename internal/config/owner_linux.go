@@ -11,7 +11,11 @@ import (
 // than root or may be written by others: whoever can change it commands root.
 // A sticky folder of root's, such as /tmp, protects what root made in it.
 func RootOwned(path string) error {
-	real, err := filepath.EvalSymlinks(path)
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(abs)
 	if err != nil {
 		return err
 	}
