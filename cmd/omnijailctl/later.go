@@ -9,17 +9,16 @@ import (
 // laterVerbs are the verbs that this build does not have. Typing one is an error
 // that says so, never a silent nothing.
 var laterVerbs = map[string]string{
-	"create":   "session jails",
-	"attach":   "session jails",
-	"logs":     "session jails",
-	"rm":       "session jails",
-	"rearm":    "session jails",
-	"creds":    "credentials of session jails",
-	"cache":    "caches",
-	"selftest": "the escape suite",
-	"box":      "remote boxes",
-	"sandbox":  "remote boxes",
-	"hosts":    "managed hosts",
+	"create":  "session jails",
+	"attach":  "session jails",
+	"logs":    "session jails",
+	"rm":      "session jails",
+	"rearm":   "session jails",
+	"creds":   "credentials of session jails",
+	"cache":   "caches",
+	"box":     "remote boxes",
+	"sandbox": "remote boxes",
+	"hosts":   "managed hosts",
 }
 
 // later stands where a verb of a later build will be. It takes whatever follows,

@@ -72,6 +72,7 @@ func newRoot() *cobra.Command {
 		newExec(g), newInit(g), newPolicy(g), newEvents(g), newWhy(g), newAudit(g),
 		newList(g), newInspect(g), newKill(g), newDrain(g), newDoctor(g), newVersion(g), newMan(root), newCompletion(root),
 	)
+	root.AddCommand(selftestVerbs(g)...)
 	root.SetHelpCommand(newHelp(root))
 	for name, what := range laterVerbs {
 		root.AddCommand(later(name, what))

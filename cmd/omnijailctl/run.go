@@ -93,12 +93,12 @@ func (r *run) wait() error {
 		if err != nil {
 			return err
 		}
+		if ev.Exit != nil {
+			return r.finish(ev)
+		}
 		r.status.write(ev)
 		if file != nil {
 			r.term.attach(file)
-		}
-		if ev.Exit != nil {
-			return r.finish(ev.Exit)
 		}
 		r.show(ev)
 	}
@@ -140,19 +140,23 @@ func (r *run) eol() string {
 	return "\n"
 }
 
-func (r *run) finish(e *api.Exit) error {
+// finish ends what was copied before it says how the command ended.
+func (r *run) finish(ev api.Event) error {
 	if r.std.tty {
 		r.term.drain()
 	}
-	r.std.drain()
-	if e.Reason != "" && e.Reason != r.said && r.status == nil {
-		say("%s", e.Reason)
-		hint(e.Fix)
+	if err := r.std.drain(); err != nil {
+		return fmt.Errorf("the command's output is incomplete: %w", err)
 	}
-	if e.Code == 0 {
+	r.status.write(ev)
+	if ev.Exit.Reason != "" && ev.Exit.Reason != r.said && r.status == nil {
+		say("%s", ev.Exit.Reason)
+		hint(ev.Exit.Fix)
+	}
+	if ev.Exit.Code == 0 {
 		return nil
 	}
-	return exitError(e.Code)
+	return exitError(ev.Exit.Code)
 }
 
 // relaySignals passes on what a shell or a supervisor sends us. Stopping the

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -18,6 +19,7 @@ type stdio struct {
 	tty   bool // the jail gets a PTY in place of each terminal
 	ours  []*os.File
 	out   sync.WaitGroup
+	lost  [3]error // why output was not written
 	input *os.File // write end of stdin's pipe, when stdin is copied
 }
 
@@ -69,7 +71,7 @@ func (s *stdio) slot(i int, f *os.File) error {
 	s.pass[i] = w
 	s.ours = append(s.ours, w)
 	s.out.Go(func() {
-		io.Copy(f, r)
+		_, s.lost[i] = io.Copy(f, r)
 		r.Close() // whoever writes on learns that nobody reads any more
 	})
 	return nil
@@ -96,8 +98,11 @@ func (s *stdio) handedOver() {
 	}
 }
 
-// drain waits until all output of the command has been written.
-func (s *stdio) drain() { s.out.Wait() }
+// drain waits until all output of the command has been written, or could not be.
+func (s *stdio) drain() error {
+	s.out.Wait()
+	return errors.Join(s.lost[:]...)
+}
 
 // close drops what was not handed over.
 func (s *stdio) close() {

@@ -83,6 +83,17 @@ func TestFilesAreCopiedWhole(t *testing.T) {
 	}
 }
 
+func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
+	p := newPerson(t)
+	p.daemon(t, func(e *apitest.Exec, _ api.ExecRequest) {
+		io.Copy(e.Files[1], bytes.NewReader(make([]byte, 1<<20)))
+	})
+	_, stderr, code := output(t, p.shell(`trap "" XFSZ; ulimit -f 8; omnijailctl exec -- cat /dev/zero >out`))
+	if code != 125 || stderr != "omnijailctl: the command's output is incomplete: write /dev/stdout: file too large\n" {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+}
+
 func TestSignalsArePassedOn(t *testing.T) {
 	p := newPerson(t)
 	ready := make(chan struct{})
