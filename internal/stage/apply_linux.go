@@ -164,11 +164,13 @@ func (s *staging) makeEmpty(outer int) error {
 	if err != nil {
 		return err
 	}
+	noForks.RLock()
 	file, err := unix.Openat(fs, "file", unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o444)
+	unix.Close(file)
+	noForks.RUnlock()
 	if err != nil {
 		return err
 	}
-	unix.Close(file)
 	if err := unix.Mkdirat(fs, "dir", 0o555); err != nil {
 		return err
 	}

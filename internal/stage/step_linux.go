@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,6 +52,8 @@ func (s *staging) own(step Step, at string) error {
 }
 
 func (s *staging) file(step Step, at string) error {
+	noForks.RLock()
+	defer noForks.RUnlock()
 	fd, err := unix.Openat(s.root, at, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, bits(step.Mode))
 	if err != nil {
 		return err
@@ -65,6 +68,11 @@ func (s *staging) file(step Step, at string) error {
 	}
 	return s.own(step, at)
 }
+
+// noForks is held while a descriptor is open for writing on a mount that is to be
+// read-only later. A child of another thread's would have it until its exec, and
+// a mount that somebody may write to cannot be closed against writing.
+var noForks = &syscall.ForkLock
 
 // device binds a character device of the node that every program may use.
 func (s *staging) device(step Step, at string) error {
