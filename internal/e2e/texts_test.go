@@ -26,7 +26,7 @@ credential_proxy:
 const commandPolicy = `
 egress_rules: ["GET api.example.test/**"]
 credential_proxy:
-  - {name: github, type: https_bearer, target: api.example.test, source: {command: "op read op://x"}}
+  - {name: github, type: https_bearer, target: api.example.test, resolve: start, source: {command: "op read op://x"}}
 `
 
 const localPolicy = `write_paths: ["."]
@@ -79,7 +79,7 @@ func TestTexts(t *testing.T) {
 	token := []string{"GH_TOKEN=" + Token}
 	untrusted := n.Workspace(t, Alice, map[string]string{".omnijail.yaml": localPolicy})
 	dotted := n.Workspace(t, Alice, map[string]string{".env": "A=b", ".npmrc": "x", ".foo": "", ".gitignore": "", "src/x": ""})
-	bin := n.Workspace(t, Alice, map[string]string{"op": "#!/bin/sh\necho not signed in >&2\nexit 1\n"})
+	bin := n.Workspace(t, Alice, map[string]string{"op": "#!/bin/sh\nprintf 'not signed in\\033[31m\\n' >&2\nexit 1\n"})
 	if err := os.Chmod(filepath.Join(bin, "op"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -117,10 +117,8 @@ func TestTexts(t *testing.T) {
 			`hint: git remote set-url origin https://other.test/OWNER/REPO`,
 		}},
 		{"10 a source failed", Ctl{UID: Alice, Env: []string{"PATH=" + bin + ":/usr/bin:/bin"},
-			Args: []string{"exec", "--policy", "op", "--", "curl", "-s", "https://api.example.test/user"}}, []string{
+			Args: []string{"exec", "--policy", "op", "--", "true"}}, []string{
 			`omnijailctl: credential "github": "op read op://x" failed for you (exit 1)`,
-			`hint: omnijailctl why 7f3a`,
-			`omnijailctl: denied GET api.example.test/user: the credential for it could not be had`,
 			`hint: omnijailctl why 7f3a`,
 		}},
 		{"11 a private address", Ctl{UID: Alice, Env: token, Args: quiet("curl", "https://ghe.example.com/")}, []string{
@@ -135,8 +133,18 @@ func TestTexts(t *testing.T) {
 	t.Run("10 on a terminal", func(t *testing.T) {
 		s := n.screenOf(t, Ctl{UID: Alice, Env: []string{"PATH=" + bin + ":/usr/bin:/bin"},
 			Args: []string{"exec", "--policy", "op", "--", "curl", "-sS", "https://api.example.test/user"}})
-		s.expect("hint: not signed in")
-		s.exit(0)
+		s.expect(`hint: not signed in\u{1b}[31m`)
+		s.exit(125)
+	})
+	t.Run("10 explained", func(t *testing.T) {
+		o := n.Run(t, Ctl{UID: Alice, Env: []string{"PATH=" + bin + ":/usr/bin:/bin"}, Args: []string{"exec", "--policy", "op", "--", "true"}})
+		id := ids.FindString(o.Stderr)
+		why := n.Run(t, Ctl{UID: Alice, Args: strings.Fields(id)}).Want(t, 0)
+		for _, line := range []string{`because  credential "github": "op read op://x" failed for you (exit 1)`, `it said  not signed in\u{1b}[31m`} {
+			if !strings.Contains(why.Stdout, line+"\n") {
+				t.Errorf("%s says\n%s\nwithout %s", id, why.Stdout, line)
+			}
+		}
 	})
 	t.Run("8 a snap", func(t *testing.T) {
 		if err := os.Mkdir("/snap", 0o755); err != nil {
