@@ -151,6 +151,7 @@ func (x *execution) scout(ctx context.Context) error {
 	}
 	x.undo.Add(x.opened.Close)
 	x.hidden = x.opened.Reply.Hidden
+	x.atHome = x.opened.Reply.Cwd == policy.ScratchHome(p.User)
 	x.j.mu.Lock()
 	x.j.notes = x.opened.Reply.Notes
 	x.j.mu.Unlock()

@@ -70,6 +70,9 @@ func (x *execution) exited(code int, err error) api.Exit {
 	if code != 0 && exit.Reason == "" && len(x.hidden) > 0 {
 		x.j.events.note(hiddenEntries(x.hidden))
 	}
+	if code != 0 && exit.Reason == "" && x.atHome {
+		x.j.events.note(emptyHome())
+	}
 	if code > 128 && code <= 128+64 {
 		exit.Signal = code - 128 // by the shells' convention; the backend reports no more
 	}

@@ -66,3 +66,9 @@ func hiddenEntries(names []string) (text, hint string) {
 	}
 	return text, fmt.Sprintf("if the command needs one: cwd_allow_hidden: [%s]", harmless(shown))
 }
+
+// emptyHome is the text for a command that failed where its user's home directory
+// is outside: it may have looked for a file of it.
+func emptyHome() (text, hint string) {
+	return "your home directory is not in the jail: the command ran in an empty one", "go to a project's directory first"
+}

@@ -17,7 +17,7 @@ func installed(t *testing.T) *Machine {
 		AddLab(t, layer)
 		tool(t, nil, "mkdir", layer+sources)
 		tool(t, nil, "cp", "-rT", bin, layer+sources+"/bin")
-		tool(t, nil, "cp", "-r", "../../packaging", layer+sources)
+		tool(t, nil, "cp", "-r", "../../packaging", "../../cmd", layer+sources) // the manuals are beside the programs
 	})
 	m.Run(t, sources+"/packaging/install", sources+"/bin", "").Want(t, 0)
 	return m
@@ -97,6 +97,17 @@ func TestService(t *testing.T) {
 	})
 	m.logIn(t, "alice")
 	t.Run("the main job", m.wantMainJob)
+	t.Run("the main job right after logging in", func(t *testing.T) {
+		if o := m.Types(t, "alice", "omnijailctl exec -- gh api user").Want(t, 0); !strings.Contains(o.Stdout, `"login":"octocat"`) {
+			t.Errorf("%+v", o)
+		}
+		if o := m.Types(t, "alice", "omnijailctl exec -- ls -A").Want(t, 0); strings.Contains(o.Stdout, "project") || strings.Contains(o.Stdout, ".config") {
+			t.Errorf("of the home directory a jail sees %q", o.Stdout)
+		}
+		if o := m.Types(t, "alice", "omnijailctl exec -- cat project/file").Want(t, 1); !strings.Contains(o.Stderr, "your home directory is not in the jail") {
+			t.Errorf("%+v", o)
+		}
+	})
 	t.Run("the unit gives no mounts of its own", func(t *testing.T) {
 		at := func(pid string) string { return m.Run(t, "readlink", "/proc/"+pid+"/ns/mnt").Want(t, 0).Stdout }
 		if own, first := at(m.mainPID(t)), at("1"); own != first {

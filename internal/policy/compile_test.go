@@ -11,7 +11,7 @@ import (
 )
 
 func TestS26_TheWorkingDirectory(t *testing.T) {
-	for _, cwd := range []string{"/", "/home", "/home/alice", "/etc", "/proc/self", "/tmp", "/home/alice/.config/omnijail/policies", "rel", "/a/../b", ""} {
+	for _, cwd := range []string{"/", "/home", "/etc", "/proc/self", "/tmp", "/home/alice/.config/omnijail/policies", "rel", "/a/../b", ""} {
 		req := request()
 		req.Cwd = cwd
 		if _, err := Compile(inline(t, ""), req, facts()); err == nil {
@@ -24,6 +24,27 @@ func TestS26_TheWorkingDirectory(t *testing.T) {
 	req.Cwd = "/srv/omnijail/run"
 	if _, err := Compile(inline(t, ""), req, f); err == nil {
 		t.Error("the daemon's own directory may be granted")
+	}
+}
+
+// A command typed right after logging in runs, in an empty home: none of the real
+// one is granted, and none can be.
+func TestS26_TheHomeDirectoryAsWorkingDirectory(t *testing.T) {
+	req := request()
+	req.Cwd = "/home/alice"
+	spec, err := Compile(inline(t, ""), req, facts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range spec.View.Grants {
+		if jail.Within(g.Path, req.Cwd) || jail.Within(req.Cwd, g.Path) {
+			t.Errorf("%s is granted", g.Path)
+		}
+	}
+	for _, grant := range []string{"write_paths: [.]", `read_paths: ["~"]`} {
+		if _, err := Compile(inline(t, grant), req, facts()); err == nil {
+			t.Errorf("%s may grant the home directory", grant)
+		}
 	}
 }
 

@@ -52,7 +52,8 @@ func (v *view) grants() []jail.Grant {
 			byPath[p] = jail.Grant{Path: p, Write: write, Origin: origin}
 		}
 	}
-	if v.usable(v.req.Cwd, "cwd", Pos{}, false) {
+	// Who stands in the home directory gets the jail's own empty one and no grant.
+	if v.req.Cwd != v.home && v.usable(v.req.Cwd, "cwd", Pos{}, false) {
 		add(v.req.Cwd, "the working directory", false)
 	}
 	for i, r := range v.doc.Read {

@@ -2,6 +2,7 @@ package scout
 
 import (
 	"errors"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -14,7 +15,8 @@ func throughALink(cwd string) *child.OpenError {
 	return e
 }
 
-// enter finds the working directory, which has to lie in a grant. It is granted by
+// enter finds the working directory, which has to lie in a grant or be the home
+// directory, in whose place the jail has an empty one. It is granted by
 // being where the client is, not by a policy that names it: so no link leads to
 // it, which an earlier command could have put there.
 func (s *session) enter() error {
@@ -35,6 +37,9 @@ func (s *session) enter() error {
 	}
 	if s.cwd, err = realPath(f); err != nil {
 		return refuse("no_such_path", "cannot find the path of the working directory: %v", err)
+	}
+	if home := s.req.User.Home; home != "" && s.cwd == filepath.Clean(home) {
+		return nil
 	}
 	if gs, _ := s.covering(s.cwd); len(gs) == 0 {
 		return refuse("no_such_path", "the working directory %s is not granted", s.cwd)
