@@ -32,7 +32,7 @@ func TestKilledAtAnyInstantLeavesNothing(t *testing.T) {
 		uid := uint32(3300 + i)
 		ok := t.Run(fmt.Sprintf("%d after %v", i, instant), func(t *testing.T) {
 			s := newScene(t, n, uid)
-			s.run = n.launch(t, s.ctl("bash", "-c", shell, s.word))
+			s.run = n.launch(t, s.ctl("bash", "-c", obey, s.word))
 			time.Sleep(instant)
 			victim, name := s.pick(t, choice, rng)
 			seen[name]++

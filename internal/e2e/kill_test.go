@@ -18,8 +18,8 @@ write_paths: ["."]
 egress_rules: ["GET example.test/**"]
 `
 
-// shell is a command that does what it is told and exits when stdin ends.
-const shell = `echo up; while read -r line; do eval "$line"; done`
+// obey is a command that does what it is told and exits when stdin ends.
+const obey = `echo up; while read -r line; do eval "$line"; done`
 
 // scene is one exec of a user of its own, about to be interrupted.
 type scene struct {
@@ -65,7 +65,7 @@ func (s *scene) ctl(args ...string) Ctl {
 // start launches the shell and learns the name of its cgroup.
 func (s *scene) start(t *testing.T) {
 	t.Helper()
-	s.run = s.n.launch(t, s.ctl("bash", "-c", shell, s.word))
+	s.run = s.n.launch(t, s.ctl("bash", "-c", obey, s.word))
 	s.jail = s.groups.made(t, "jail-")
 }
 
