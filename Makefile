@@ -32,6 +32,10 @@ demo: ## the main job on this machine: gh api user in a jail, against an embedde
 test: build ## every test, unit and end to end (root; real bwrap, namespaces, TLS, git, gh)
 	@go test -race -count=$(COUNT) $(TESTFLAGS) ./...
 
+.PHONY: test-vm
+test-vm: ## the main job in a VM: Debian's kernel, cgroup v2, AppArmor (root; apt and a minute)
+	@tools/test-vm
+
 .PHONY: lint
 lint: ## gofmt, vet, staticcheck, known vulnerabilities, words
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'gofmt: run gofmt -w on the above' >&2; exit 1; }
