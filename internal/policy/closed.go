@@ -78,7 +78,10 @@ func added(d *Document, req Request, rep *report) *Document {
 	}
 	var base *node
 	for _, name := range req.Add.Presets {
-		at := Pos{File: "--preset " + name}
+		at := Pos{File: "--preset"}
+		if ValidName(name) {
+			at.File += " " + name
+		}
 		base = merge(base, flatten(readPreset(name, "preset", at, rep), nil, rep))
 	}
 	n := merge(base, d.tree)
