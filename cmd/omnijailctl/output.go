@@ -64,6 +64,9 @@ func explainDial(e *api.DialError) (reason, fix string) {
 		return `you may not use omnijaild: its socket is for group "omnijail" and you are not in it`,
 			"sudo usermod -aG omnijail $USER, then log in again (in this shell: newgrp omnijail)"
 	}
+	if os.Getenv("OMNIJAIL_SOCKET") == e.Socket { // a file of the workspace may have set it
+		return e.Error(), "unset OMNIJAIL_SOCKET, which names this socket"
+	}
 	return e.Error(), ""
 }
 
