@@ -15,7 +15,6 @@ import (
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/jail"
-	"github.com/omnijail/omnijail/internal/node"
 	"github.com/omnijail/omnijail/internal/policy"
 	"github.com/omnijail/omnijail/internal/pty"
 	"github.com/omnijail/omnijail/internal/seccomp"
@@ -117,8 +116,8 @@ func (x *execution) announce() {
 		started.Guarantees = append(started.Guarantees, string(g))
 	}
 	x.j.events.send(api.Event{Started: started})
-	if x.j.backend != node.Bubblewrap {
-		x.j.events.note("this jail is made by "+x.j.backend+", not by "+node.Bubblewrap, "")
+	if spec.Passed != "" {
+		x.j.events.note("jail made by "+x.j.backend+": "+spec.Passed, "")
 	}
 	if x.master == nil {
 		return

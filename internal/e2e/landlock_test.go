@@ -214,7 +214,7 @@ func TestANodeWithoutBwrap(t *testing.T) {
 	t.Parallel()
 	n := NewNode(t, Options{Config: map[string]any{"bwrap": "/usr/lib/omnijail/no-bwrap-here"}})
 	o := n.Run(t, Ctl{UID: Alice, Env: []string{"GH_TOKEN=" + Token}, Args: []string{"exec", "--preset", "github-read", "--", "gh", "api", "user", "-q", ".login"}}).Want(t, 0)
-	if o.Stdout != "octocat\n" || !strings.Contains(o.Stderr, "made by "+alone) {
+	if o.Stdout != "octocat\n" || !strings.Contains(o.Stderr, "jail made by "+alone+": linux_bwrap cannot run here") {
 		t.Errorf("gh printed %q\nstderr: %s", o.Stdout, o.Stderr)
 	}
 	n.Exec(t, "--backend", "linux_bwrap", "--", "true").wantRefused(t, "linux_bwrap cannot run here")

@@ -13,6 +13,7 @@ import (
 type Spec struct {
 	Policy    PolicyRef
 	Backends  []string // acceptable backends, in order of preference
+	Passed    string   // why a backend that was preferred to the first is not among them
 	Weaken    []Weakening
 	Needs     []Guarantee
 	OCI       *specs.Spec // process, namespaces, limits, mounts with root-owned sources only

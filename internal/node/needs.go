@@ -86,17 +86,6 @@ func (f Facts) Guarantees() map[string][]jail.Guarantee {
 	return given
 }
 
-// Backends lists the backends that run here, the preferred one first.
-func (f Facts) Backends() []string {
-	var names []string
-	for _, b := range backends {
-		if len(f.missing(b.run)) == 0 {
-			names = append(names, b.name)
-		}
-	}
-	return names
-}
-
 // Missing returns the facts for want of which a backend does not give a guarantee
 // here: those that keep it from running come first. It is nil when the guarantee
 // is given.

@@ -30,9 +30,11 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 	}
 	home := ScratchHome(req.User)
 	v := &view{doc: doc, req: req, facts: facts, home: home, rep: rep}
+	backends, passed := backendsFor(doc, req, facts, rep)
 	spec := &jail.Spec{
 		Policy:    doc.Ref,
-		Backends:  backendsFor(doc, req, facts, rep),
+		Backends:  backends,
+		Passed:    passed,
 		Weaken:    doc.weakenings(),
 		Needs:     slices.Clone(baseNeeds),
 		View:      v.build(),
@@ -83,8 +85,8 @@ func checkRequest(req Request, rep *report) {
 }
 
 // backendsFor returns the backends that the policy accepts and that promise all
-// it needs, in its order.
-func backendsFor(doc *Document, req Request, facts Facts, rep *report) []string {
+// it needs, in its order, and why it had to pass over those before the first.
+func backendsFor(doc *Document, req Request, facts Facts, rep *report) (out []string, passed string) {
 	accepted := doc.Backend
 	if len(accepted) == 0 {
 		accepted = facts.Backends
@@ -96,16 +98,14 @@ func backendsFor(doc *Document, req Request, facts Facts, rep *report) []string 
 		accepted = []string{req.Backend}
 	}
 	if len(accepted) == 0 {
-		accepted = []string{machine.Bubblewrap} // none runs here: say why the default one does not
+		accepted = machine.Names()
 	}
-	var out, why []string
+	var why []string
+	absent := 0
 	for _, b := range accepted {
 		offered, ok := facts.Guarantees[b]
-		if o := facts.Obstacles[b]; !ok && len(accepted) == 1 && o.Reason != "" {
-			rep.add(Error{Code: "unsupported", Msg: o.Reason, Fix: o.Fix})
-			return nil
-		}
 		if !ok {
+			absent++
 			why = append(why, b+" cannot run here")
 			continue
 		}
@@ -119,13 +119,19 @@ func backendsFor(doc *Document, req Request, facts Facts, rep *report) []string 
 			why = append(why, fmt.Sprintf("%s cannot keep %s (%s), which needs %s", b, w.Text, w.At, machine.Refuses(b, jail.Weakening(w.Text))))
 			continue
 		}
-		out = append(out, b)
+		if out = append(out, b); len(out) == 1 {
+			passed = strings.Join(why, "; ")
+		}
 	}
-	if len(out) == 0 {
+	switch o := facts.Obstacles[accepted[0]]; {
+	case len(out) > 0:
+	case absent == len(accepted) && o.Reason != "": // the preferred one is the easiest to put right
+		rep.add(Error{Code: "unsupported", Msg: o.Reason, Fix: o.Fix})
+	default:
 		rep.add(Error{Key: "backend", Code: "unsupported", Msg: "no backend gives what this policy needs: " + strings.Join(why, "; "),
 			Fix: "omnijailctl doctor says what this node lacks"})
 	}
-	return out
+	return out, passed
 }
 
 // jailGroups picks the supplementary groups that the policy lists from those of

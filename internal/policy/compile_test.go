@@ -228,3 +228,52 @@ func BenchmarkDecodeFlat(b *testing.B) {
 		}
 	}
 }
+
+func TestBackendsInOrder(t *testing.T) {
+	both, bare := facts(), facts()
+	both.Backends = []string{"linux_bwrap", "linux_landlock"}
+	both.Guarantees = map[string][]jail.Guarantee{"linux_bwrap": jail.Guarantees, "linux_landlock": jail.Guarantees}
+	bare.Backends = both.Backends
+	bare.Guarantees = map[string][]jail.Guarantee{"linux_landlock": jail.Guarantees}
+	for _, c := range []struct {
+		policy string
+		facts  Facts
+		want   []string // nil: refused
+		passed string
+	}{
+		{"", both, []string{"linux_bwrap", "linux_landlock"}, ""},
+		{"", bare, []string{"linux_landlock"}, "linux_bwrap cannot run here"},
+		{"backend: linux_landlock", both, []string{"linux_landlock"}, ""},
+		{"backend: linux_bwrap", bare, nil, ""},
+		{"backend: [linux_landlock, linux_bwrap]", both, []string{"linux_landlock", "linux_bwrap"}, ""},
+		{"backend: [linux_bwrap, linux_landlock]", bare, []string{"linux_landlock"}, "linux_bwrap cannot run here"},
+		{"weaken: [nested_sandbox]", both, []string{"linux_bwrap"}, ""},
+		{"weaken: [nested_sandbox]", bare, nil, ""},
+		{"backend: [linux_landlock, linux_bwrap]\nweaken: [nested_sandbox]", both, []string{"linux_bwrap"}, "linux_landlock cannot keep nested_sandbox"},
+		{"backend: linux_landlock\nweaken: [compat_abi]", both, nil, ""},
+	} {
+		spec, err := Compile(inline(t, c.policy), request(), c.facts)
+		if err != nil {
+			if c.want != nil || !asErrors(t, err).Has("unsupported") {
+				t.Errorf("%s: %v", c.policy, err)
+			}
+			continue
+		}
+		if !slices.Equal(spec.Backends, c.want) || !strings.HasPrefix(spec.Passed, c.passed) || c.passed == "" && spec.Passed != "" {
+			t.Errorf("%s: %v, passed over %q", c.policy, spec.Backends, spec.Passed)
+		}
+	}
+}
+
+// Where nothing runs, the words are those of the backend that was preferred.
+func TestTheObstacleOfThePreferredBackend(t *testing.T) {
+	none := facts()
+	none.Backends = []string{"linux_bwrap", "linux_landlock"}
+	none.Guarantees = nil
+	none.Obstacles = map[string]Obstacle{"linux_bwrap": {Reason: "no bwrap here", Fix: "install it"}, "linux_landlock": {Reason: "no Landlock here"}}
+	for policy, want := range map[string]string{"": "no bwrap here", "backend: linux_landlock": "no Landlock here"} {
+		if _, err := Compile(inline(t, policy), request(), none); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", policy, err, want)
+		}
+	}
+}
