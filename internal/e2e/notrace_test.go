@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestNoTraceIsLeft ends an exec in every ordinary way and looks, beside a living
+// daemon, for anything that it left behind.
+func TestNoTraceIsLeft(t *testing.T) {
+	t.Parallel()
+	n := killNode(t)
+	for i, way := range []struct {
+		name string
+		args []string // of exec
+		end  func(*testing.T, *scene)
+		exit int
+	}{
+		{"normal exit", nil, func(_ *testing.T, s *scene) { s.run.stdin.Close() }, 0},
+		{"exit with a child left", nil, func(t *testing.T, s *scene) {
+			s.run.tell(t, "setsid sleep 1000 & exit 3")
+		}, 3},
+		{"its own SIGKILL", nil, func(t *testing.T, s *scene) { s.run.tell(t, "kill -9 $$") }, 128 + 9},
+		{"timeout", []string{"--timeout", "300ms"}, func(*testing.T, *scene) {}, 124},
+		{"SIGTERM of the client", nil, func(t *testing.T, s *scene) { s.run.ctl.signal(t, unix.SIGTERM) }, 128 + 15},
+		{"SIGKILL of the client", nil, func(t *testing.T, s *scene) { s.run.ctl.signal(t, unix.SIGKILL) }, 128 + 9},
+		{"a command that is not there", []string{"--", "/nonexistent"}, func(*testing.T, *scene) {}, 127},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			s := newScene(t, n, uint32(3500+i))
+			s.warm(t)
+			daemon, egress := s.holds(t)
+			c := s.ctl("bash", "-c", obey, s.word)
+			c.Args = append(append([]string{"exec", "--policy", "kill"}, way.args...), c.Args[3:]...)
+			s.run = n.launch(t, c)
+			s.jail = s.groups.made(t, "jail-")
+			if way.exit != 127 && way.exit != 124 {
+				s.run.says(t, "up")
+				s.find(t)
+			}
+			way.end(t, s)
+			s.run.finish(t).Want(t, way.exit)
+			s.groups.removed(t, "jail-")
+			s.gone(t)
+			until(t, "the daemon holds what it held before", func() bool {
+				d, e := s.holds(t)
+				return d == daemon && e == egress
+			})
+		})
+	}
+}
+
+// holds counts what the daemon and the egress process hold of each kind, but for
+// descriptors of processes, which the runtime closes when it likes. The daemon's
+// pool of networks is refilled at its own pace, which until waits for.
+func (s *scene) holds(t *testing.T) (daemon, egress string) {
+	t.Helper()
+	count := func(pid int) string {
+		var kinds []string
+		for _, d := range descriptors(t, pid) {
+			if strings.Contains(d, "pidfd") {
+				continue
+			}
+			kinds = append(kinds, strings.TrimRight(d, "0123456789]")) // without the inode's number
+		}
+		return strings.Join(kinds, "\n")
+	}
+	return count(s.n.PID()), count(s.egress.pid)
+}
+
+// TestTheStoppedDaemonIsGone: after SIGTERM nothing of the daemon is left but its
+// directories and the journal, jails under way or not.
+func TestTheStoppedDaemonIsGone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, killNode(t), 3601)
+	s.start(t)
+	s.run.says(t, "up")
+	s.find(t)
+	s.n.Stop(t)
+	s.run.finish(t).WantReason(t, "omnijaild is stopping")
+	s.gone(t)
+	none(t, "cgroups", s.n.groupsLeft(t))
+	none(t, "processes", s.n.processesLeft(t, s.word, s.netns...))
+	for _, name := range []string{s.n.Socket, s.n.Dir + "/run/metrics.sock"} {
+		if _, err := os.Lstat(name); err == nil {
+			t.Errorf("%s is left", name)
+		}
+	}
+}
