@@ -113,5 +113,5 @@ func callAttempts() (out []Attempt) {
 			out = append(out, c.attempt())
 		}
 	}
-	return out
+	return append(out, unknownCalls()...)
 }

@@ -60,6 +60,11 @@ func compatAttempts() (out []Attempt) {
 			},
 		})
 	}
+	return out
+}
+
+// unknownCalls have numbers that no kernel has, or none yet.
+func unknownCalls() (out []Attempt) {
 	for _, c := range []struct {
 		name, tries string
 		nr          uintptr

@@ -26,7 +26,7 @@ func fileAttempts() (out []Attempt) {
 	add("self_root", "read it through /proc/self/root", absent, read(func(s *Site) string { return "/proc/self/root" + s.Secret }))
 	add("self_cwd", "read it through /proc/self/cwd", absent, read(func(s *Site) string { return "/proc/self/cwd/../" + filepath.Base(s.Secret) }))
 	add("init_root", "read it through /proc/1/root", absent, read(func(s *Site) string { return "/proc/1/root" + s.Secret }))
-	add("init_cwd", "read it through the working directory of process 1", absent, read(func(s *Site) string { return "/proc/1/cwd" + s.Secret }))
+	add("init_cwd", "read it through the working directory of process 1", absent, read(func(s *Site) string { return "/proc/1/cwd" + strings.Repeat("/..", 32) + s.Secret }))
 	add("victim_root", "read it through the root of a process outside", absent, read(func(s *Site) string {
 		return "/proc/" + itoa(s.Victim) + "/root" + s.Secret
 	}))

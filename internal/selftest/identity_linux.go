@@ -79,10 +79,10 @@ func identityAttempts() (out []Attempt) {
 	add("io_realtime", "have the disk first", "EPERM", raw(unix.SYS_IOPRIO_SET, 1, 0, 1<<13))
 	add("open_files", "raise the limit of open files", "EPERM", func() error {
 		return setLimitAbove(unix.RLIMIT_NOFILE)
-	}).NoControl = "it takes CAP_SYS_RESOURCE, which root may lack too"
+	}).NoControl = resourceful
 	add("memlock", "raise the limit of locked memory", "EPERM", func() error {
 		return setLimitAbove(unix.RLIMIT_MEMLOCK)
-	}).NoControl = "it takes CAP_SYS_RESOURCE, which root may lack too"
+	}).NoControl = resourceful
 	return out
 }
 

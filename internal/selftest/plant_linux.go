@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -163,8 +164,12 @@ func (n *node) greet(l net.Listener) {
 			if err != nil {
 				return
 			}
-			io.WriteString(c, Marker+"\n")
-			c.Close()
+			go func() {
+				defer c.Close()
+				io.WriteString(c, Marker+"\n")
+				c.SetDeadline(time.Now().Add(patience))
+				io.Copy(io.Discard, c) // a close with bytes unread would take the greeting back
+			}()
 		}
 	}()
 }

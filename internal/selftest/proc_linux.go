@@ -38,9 +38,13 @@ func procAttempts() (out []Attempt) {
 		"sys/net/ipv4/ip_forward", "sys/net/ipv4/ip_unprivileged_port_start", "sys/net/ipv6/conf/all/disable_ipv6", "sys/net/core/somaxconn",
 		"irq/default_smp_affinity", "mtrr", "acpi/wakeup", "scsi/scsi", "1/oom_score_adj", "1/comm", "1/clear_refs", "1/uid_map", "1/mem", "1/coredump_filter",
 	} {
-		add("write_"+strings.NewReplacer("/", "_", "-", "_").Replace(p), "open /proc/"+p+" for writing", "EROFS, EACCES or absent", func(*Site) Finding {
+		a := add("write_"+strings.NewReplacer("/", "_", "-", "_").Replace(p), "open /proc/"+p+" for writing", "EROFS, EACCES or absent", func(*Site) Finding {
 			return opened(os.OpenFile("/proc/"+p, os.O_WRONLY, 0))
-		}).needs = "/proc/" + p
+		})
+		a.needs = "/proc/" + p
+		if p == "sys/user/max_user_namespaces" {
+			a.NoControl = resourceful
+		}
 	}
 	for _, p := range []string{"mem", "environ", "maps", "auxv", "stack", "syscall", "smaps", "pagemap", "io"} {
 		add("read_1_"+p, "read /proc/1/"+p, "EACCES, EPERM or EIO", func(*Site) Finding {
@@ -68,7 +72,7 @@ func procAttempts() (out []Attempt) {
 	}
 	add("oom_score", "have the kernel spare this process for others", "EACCES", func(*Site) Finding {
 		return fails(os.WriteFile("/proc/self/oom_score_adj", []byte("-500"), 0))
-	}).NoControl = "it takes CAP_SYS_RESOURCE, which root may lack too"
+	}).NoControl = resourceful
 	add("processes", "see a process that is not of this jail", absent, foreignProcesses)
 	add("victim", "see a process of the caller's outside", absent, func(s *Site) Finding {
 		comm, err := readFirst(fmt.Sprintf("/proc/%d/cmdline", s.Victim))
@@ -79,6 +83,8 @@ func procAttempts() (out []Attempt) {
 	})
 	return out
 }
+
+const resourceful = "it takes CAP_SYS_RESOURCE, which root may lack too"
 
 // readableHere says what root may not be able to read either.
 var readableHere = map[string]string{"stack": "the node may refuse it to root", "syscall": "not every kernel has it", "io": "not every kernel has it", "mem": "address 0 is mapped nowhere"}
@@ -95,7 +101,7 @@ func foreignProcesses(s *Site) Finding {
 			n++
 		}
 	}
-	if n > 3 { // process 1, the probe, and a helper of the backend's
+	if n > 2 { // process 1 and the probe
 		return succeeded("%d processes are there", n)
 	}
 	return refused("%d processes, all of the jail", n)

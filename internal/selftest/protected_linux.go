@@ -3,7 +3,6 @@ package selftest
 import (
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -110,10 +109,10 @@ func unmasked(s *Site, err error) Finding {
 
 // repair restores the workspace between attempts that nothing refused.
 func repair(s *Site) {
-	for from, to := range map[string]string{"moved": hiddenFile, "git-old": ".git", ".git/hooks-old": ".git/hooks"} {
+	for from, to := range map[string]string{"moved": hiddenFile, plainFile + "-renamed": plainFile, "git-old": ".git", ".git/hooks-old": ".git/hooks"} {
 		os.Rename(filepath.Join(s.Dir, from), filepath.Join(s.Dir, to))
 	}
-	if err := furnish(s.Dir); err != nil && !strings.Contains(err.Error(), "exists") {
+	if err := furnish(s.Dir); err != nil {
 		panic(err)
 	}
 }

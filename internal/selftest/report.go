@@ -34,6 +34,9 @@ func report(n *node, all []Attempt, findings []Finding) Report {
 		r.Policy = "the suite's own"
 	}
 	for i, a := range all {
+		if findings[i].Result == "" {
+			findings[i] = notRun("nothing is known of it")
+		}
 		r.Attempts = append(r.Attempts, Entry{a.Name, a.Tries, a.Must, a.Guarantee, findings[i]})
 		switch findings[i].Result {
 		case Refused:

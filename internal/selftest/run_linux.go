@@ -22,8 +22,8 @@ type Config struct {
 	write bool // the workspace may be asked for as writable
 }
 
-// width is how many jails run at a time.
-const width = 4
+// width is how many jails run at a time. It changes in tests alone.
+var width = 4
 
 // Run makes every attempt, and reports. It fails only when no jail can be started
 // at all.

@@ -147,6 +147,9 @@ func readonlyAttempts() (out []Attempt) {
 				if s.Write {
 					return notRun("the policy grants the workspace for writing")
 				}
+				if s.Via != "" {
+					repair(s)
+				}
 				if _, err := os.Stat(file(s)); err != nil {
 					return notRun("%v", err)
 				}

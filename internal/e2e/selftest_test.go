@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/selftest"
+)
+
+// The escape suite finds no way out: as a user, under a root-owned policy that
+// the user cannot change, and as root for a user.
+func TestTheEscapeSuite(t *testing.T) {
+	closed := "caller: [cwd, tty, timeout, write, limits]\n" + selftest.Policy("example.test")
+	n := NewNode(t, Options{Policy: map[string]string{"suite": closed}})
+	n.Workspace(t, Alice, nil) // the home has something in it to be seen
+	for _, c := range []struct {
+		name string
+		uid  uint32
+		args []string
+		made int
+	}{
+		{"as a user", Alice, []string{"--upstream", "example.test"}, 650},
+		{"under a root-owned policy", Alice, []string{"--policy", "suite", "--upstream", "example.test"}, 650},
+		{"as root for a user", 0, []string{"--user", fmt.Sprint(Alice)}, 640},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			junit := filepath.Join(n.Home(t, Alice), "report.xml")
+			args := append([]string{"selftest", "--json", "--junit", junit}, c.args...)
+			o := n.Run(t, Ctl{UID: c.uid, Args: args})
+			var r selftest.Report
+			if err := json.Unmarshal([]byte(o.Stdout), &r); err != nil {
+				t.Fatalf("%v\n%+v", err, o)
+			}
+			checkReport(t, r, o.Exit, c.made)
+			if fi, err := os.Stat(junit); err != nil || fi.Size() == 0 {
+				t.Errorf("no JUnit report: %v", err)
+			}
+			os.Remove(junit)
+		})
+	}
+}
+
+func checkReport(t *testing.T, r selftest.Report, exit, made int) {
+	t.Helper()
+	for _, e := range r.Attempts {
+		switch e.Result {
+		case selftest.Succeeded:
+			t.Errorf("%s: tried to %s, must: %s, but: %s", e.Name, e.Tries, e.Must, e.Detail)
+		case selftest.NotRun:
+			t.Logf("not run: %s: %s", e.Name, e.Detail)
+		}
+	}
+	if r.Failed == 0 && exit != 0 {
+		t.Errorf("exit %d without a failure", exit)
+	}
+	if r.Passed+r.Failed < made {
+		t.Errorf("%d attempts were made, want at least %d", r.Passed+r.Failed, made)
+	}
+	for _, g := range jail.Guarantees {
+		tested := false
+		for _, e := range r.Attempts {
+			tested = tested || e.Guarantee == g && e.Result == selftest.Refused
+		}
+		if !tested && g != jail.Observed {
+			t.Errorf("nothing tested the guarantee %s", g)
+		}
+	}
+}
+
+func TestTheEscapeSuiteSaysWhyItCannotRun(t *testing.T) {
+	n := NewNode(t, Options{NoLab: true})
+	n.Run(t, Ctl{UID: Outsider, Args: []string{"selftest"}}).Want(t, 125)
+	n.Run(t, Ctl{UID: 0, Args: []string{"selftest"}}).Want(t, 64)
+	if o := n.Run(t, Ctl{UID: Alice, Args: []string{"selftest", "--policy", "nosuch"}}).Want(t, 125); o.Stdout != "" {
+		t.Errorf("a report of nothing: %s", o.Stdout)
+	}
+}
