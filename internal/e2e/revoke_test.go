@@ -1,0 +1,136 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// reload has the daemon read its configuration again and waits until it has.
+func (n *Node) reload(t testing.TB, config map[string]any) {
+	t.Helper()
+	n.configure(t, Options{Config: config})
+	before := strings.Count(n.Log(), "reload")
+	if err := n.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for strings.Count(n.Log(), "reload") == before {
+		select {
+		case <-n.exited:
+			t.Fatalf("the daemon ended:\n%s", n.Log())
+		default:
+		}
+	}
+}
+
+// accessOf is a configuration whose only entry is one for the socket's group.
+func accessOf(entry map[string]any) map[string]any {
+	whole := map[string]any{"groups": []string{fmt.Sprint(socketGID)}, "policies": []string{"own", "*"}, "sources": []string{"env", "file", "command"}, "weaken": []string{"ptrace"}}
+	for k, v := range entry {
+		whole[k] = v
+	}
+	return map[string]any{"access": []map[string]any{whole}}
+}
+
+const revocablePolicy = `
+caller: [cwd]
+weaken: [ptrace]
+egress_rules: ["GET x.test/**"]
+credential_proxy: [{type: https_bearer, target: x.test, optional: true, source: {command: [/bin/true]}}]
+`
+
+// Each way of tightening ends the jail that it no longer allows, with the reason.
+func TestS31_TighteningEndsLiveJails(t *testing.T) {
+	wide := accessOf(nil)
+	n := NewNode(t, Options{NoLab: true, Config: wide, Policy: map[string]string{"held": revocablePolicy}})
+	for _, c := range []struct {
+		name, reason string
+		config       map[string]any
+		policy       string
+	}{
+		{"access is for somebody else", "withdrawn", accessOf(map[string]any{"groups": []string{"2999"}}), ""},
+		{"there is no access at all", "withdrawn", map[string]any{"access": []map[string]any{}}, ""},
+		{"an earlier entry decides", "withdrawn", map[string]any{"access": []map[string]any{{"users": []string{"2001"}, "policies": []string{"other"}}, wide["access"].([]map[string]any)[0]}}, ""},
+		{"the policy is not listed", "withdrawn", accessOf(map[string]any{"policies": []string{"own", "offline"}}), ""},
+		{"the weakening is not granted", "withdrawn", accessOf(map[string]any{"weaken": []string{}}), ""},
+		{"the kind of source is not granted", "withdrawn", accessOf(map[string]any{"sources": []string{"env"}}), ""},
+		{"the policy is narrower", "changed", wide, "caller: [cwd]\n"},
+		{"the policy is gone", "changed", wide, "-"},
+		{"the policy is broken", "changed", wide, "egress_rules: {"},
+		{"the policy is alices", "changed", wide, "alice"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := n.write(t, "policies/held.yaml", revocablePolicy)
+			if err := os.Chown(file, 0, 0); err != nil {
+				t.Fatal(err)
+			}
+			n.reload(t, wide)
+			cmd := n.Command(t, Ctl{UID: Alice, Args: []string{"exec", "--policy", "held", "--", "sh", "-c", "echo runs; read x"}})
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			var out, errs syncBuffer
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if !out.waitFor("runs", n.exited) {
+				t.Fatal("the jail did not start")
+			}
+			switch c.policy {
+			case "":
+			case "-":
+				os.Remove(file)
+			case "alice":
+				os.Chown(file, Alice, Alice)
+			default:
+				n.write(t, "policies/held.yaml", c.policy)
+			}
+			n.reload(t, c.config)
+			cmd.Wait()
+			if code := cmd.ProcessState.ExitCode(); code != 125 || !strings.Contains(errs.String(), c.reason) {
+				t.Errorf("exit %d, %s", code, errs.String())
+			}
+			if a := ask(t, n, 0, "GET", "/v1/jails", ""); strings.TrimSpace(a.body) != "[]" {
+				t.Errorf("jails then: %v", a)
+			}
+		})
+	}
+}
+
+// What is still allowed goes on, a user's own policy is not read again, and a
+// configuration that does not hold changes nothing.
+func TestS31_WhatIsStillAllowedGoesOn(t *testing.T) {
+	n := NewNode(t, Options{NoLab: true, Policy: map[string]string{"both": "caller: [cwd, write]\n"}})
+	file := filepath.Join(n.Workspace(t, Alice, map[string]string{"p.yaml": "egress_rules: []\n"}), "p.yaml")
+	cmd := n.Command(t, Ctl{UID: Alice, Args: []string{"exec", "--policy", file, "--", "sh", "-c", "echo runs; read x; exit 7"}})
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out syncBuffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !out.waitFor("runs", n.exited) {
+		t.Fatal("the jail did not start")
+	}
+	if err := os.WriteFile(file, []byte("weaken: [ptrace]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	n.reload(t, nil)
+	n.reload(t, map[string]any{"no such key": 1})
+	n.reload(t, map[string]any{"access": "nobody"})
+	n.Exec(t, "--policy", "both", "--", "true").Want(t, 0)
+	in.Close()
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 7 {
+		t.Errorf("exit %d", code)
+	}
+}
