@@ -111,15 +111,14 @@ func TestADaemonThatDiesIsAnError(t *testing.T) {
 // a policy asks for.
 func TestWhatIsAsked(t *testing.T) {
 	p := newPerson(t)
-	var req api.ExecRequest
-	p.daemon(t, func(_ *apitest.Exec, r api.ExecRequest) { req = r })
+	asked := make(chan api.ExecRequest, 1)
+	p.daemon(t, func(_ *apitest.Exec, req api.ExecRequest) { asked <- req })
 	ask := func(command string) api.ExecRequest {
 		t.Helper()
-		req = api.ExecRequest{}
 		if _, stderr, code := output(t, p.shell(command)); code != 0 {
 			t.Fatalf("%s: exit %d, %s", command, code, stderr)
 		}
-		return req
+		return <-asked
 	}
 	p.env = append(p.env, "GIVEN=1", "UNASKED=secret")
 	got := ask(`omnijailctl exec --env A=1=2 --env GIVEN --env UNSET --env E= --cwd sub/.. --write . --timeout 90s --user alice -- echo '' -v`)

@@ -18,18 +18,23 @@ import (
 // file or a terminal never.
 func TestS02_StdioThatGoesOver(t *testing.T) {
 	p := newPerson(t)
-	var got [3]os.FileMode
-	var null [3]bool
+	type kinds struct {
+		mode [3]os.FileMode
+		null [3]bool
+	}
+	seen := make(chan kinds, 1)
 	p.daemon(t, func(e *apitest.Exec, _ api.ExecRequest) {
+		var got kinds
 		for i, f := range e.Files {
 			fi, err := f.Stat()
 			if err != nil {
 				t.Error(err)
 				continue
 			}
-			got[i] = fi.Mode().Type()
-			null[i] = fi.Sys().(*syscall.Stat_t).Rdev == 0x103
+			got.mode[i] = fi.Mode().Type()
+			got.null[i] = fi.Sys().(*syscall.Stat_t).Rdev == 0x103
 		}
+		seen <- got
 	})
 	const pipe, char = os.ModeNamedPipe, os.ModeDevice | os.ModeCharDevice
 	for redirect, want := range map[string][3]os.FileMode{
@@ -38,11 +43,15 @@ func TestS02_StdioThatGoesOver(t *testing.T) {
 		"</dev/null >/dev/null 2>err": {char, char, pipe},
 		"<&- >&- 2>&-":                {char, char, char}, // the Go runtime opens /dev/null there
 	} {
-		if _, stderr, code := output(t, p.shell("echo >in; omnijailctl exec -- true "+redirect)); code != 0 || got != want {
-			t.Errorf("%s: exit %d, kinds %v, want %v; %s", redirect, code, got, want, stderr)
+		if _, stderr, code := output(t, p.shell("echo >in; omnijailctl exec -- true "+redirect)); code != 0 {
+			t.Fatalf("%s: exit %d, %s", redirect, code, stderr)
+		}
+		got := <-seen
+		if got.mode != want {
+			t.Errorf("%s: kinds %v, want %v", redirect, got.mode, want)
 		}
 		for i := range want {
-			if null[i] != (want[i] == char) {
+			if got.null[i] != (want[i] == char) {
 				t.Errorf("%s: descriptor %d is another device than /dev/null", redirect, i)
 			}
 		}
@@ -56,8 +65,11 @@ func TestS02_StdioThatGoesOver(t *testing.T) {
 	defer tty.Close()
 	cmd := p.shell("omnijailctl exec --no-tty -- true")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	if err := cmd.Run(); err != nil || got != [3]os.FileMode{pipe, pipe, pipe} {
-		t.Errorf("a terminal: %v, kinds %v", err, got)
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-seen; got.mode != [3]os.FileMode{pipe, pipe, pipe} {
+		t.Errorf("a terminal: kinds %v", got.mode)
 	}
 }
 
