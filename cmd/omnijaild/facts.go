@@ -57,7 +57,7 @@ func (f *facts) probe(set *config.Config, c daemon.Config) error {
 		Bare: func() error { return daemon.Drop(ctx, c, c.Backends[node.Alone]) },
 	})
 	f.base.Guarantees = f.known.Guarantees()
-	f.base.Backends = node.Names()
+	f.base.Backends = []string{node.Bubblewrap} // the platform's; another must be asked for
 	f.base.Obstacles = map[string]policy.Obstacle{}
 	for _, name := range node.Names() {
 		reason, fix := f.known.Obstacle(name)

@@ -209,12 +209,19 @@ func TestLandlockJailKeepsWhatMountsKeep(t *testing.T) {
 	}
 }
 
-// TestANodeWithoutBwrap runs jails and says with what.
+// TestANodeWithoutBwrap runs jails when it is told to, and says where it was not
+// told to that it does not.
 func TestANodeWithoutBwrap(t *testing.T) {
 	t.Parallel()
-	n := NewNode(t, Options{Config: map[string]any{"bwrap": "/usr/lib/omnijail/no-bwrap-here"}})
+	const absent = "/usr/lib/omnijail/no-bwrap-here"
+	n := NewNode(t, Options{NoLab: true, Config: map[string]any{"bwrap": absent}, Policy: map[string]string{"either": "backend: [linux_bwrap, linux_landlock]\n"}})
+	n.Exec(t, "--", "true").wantRefused(t, "linux_bwrap cannot run here", "backend: linux_landlock")
+	if o := n.Exec(t, "--policy", "either", "--", "true").Want(t, 0); !strings.Contains(o.Stderr, "jail made by "+alone+": linux_bwrap cannot run here") {
+		t.Errorf("exec does not say that it passed a backend over: %s", o.Stderr)
+	}
+	n = NewNode(t, Options{Config: map[string]any{"bwrap": absent, "backend": alone}})
 	o := n.Run(t, Ctl{UID: Alice, Env: []string{"GH_TOKEN=" + Token}, Args: []string{"exec", "--preset", "github-read", "--", "gh", "api", "user", "-q", ".login"}}).Want(t, 0)
-	if o.Stdout != "octocat\n" || !strings.Contains(o.Stderr, "jail made by "+alone+": linux_bwrap cannot run here") {
+	if o.Stdout != "octocat\n" || o.Stderr != "" {
 		t.Errorf("gh printed %q\nstderr: %s", o.Stdout, o.Stderr)
 	}
 	n.Exec(t, "--backend", "linux_bwrap", "--", "true").wantRefused(t, "linux_bwrap cannot run here")

@@ -30,7 +30,7 @@ const installBwrap = "sudo apt install bubblewrap"
 
 func bubblewrap(ctx context.Context, path string) []Fact {
 	if err := rootOwned(path); err != nil {
-		fix := installBwrap + ", or bwrap: in the daemon's configuration"
+		fix := installBwrap + ", or bwrap: or backend: " + Alone + " in the daemon's configuration"
 		if errors.Is(err, errOwner) {
 			fix = "chown root and chmod go-w what is named"
 		}

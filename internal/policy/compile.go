@@ -98,7 +98,7 @@ func backendsFor(doc *Document, req Request, facts Facts, rep *report) (out []st
 		accepted = []string{req.Backend}
 	}
 	if len(accepted) == 0 {
-		accepted = machine.Names()
+		accepted = []string{machine.Bubblewrap}
 	}
 	var why []string
 	absent := 0
