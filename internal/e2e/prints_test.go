@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -49,18 +50,17 @@ func TestS24_NothingThatWePrintSteersOrExpands(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	dir := n.Workspace(t, Alice, nil)
 	var texts []string
-	for _, h := range hostile {
+	for i, h := range hostile {
 		h = strings.ReplaceAll(h, "MARK", mark)
 		if name := "." + strings.ReplaceAll(h, "/", ""); len(name) < 200 { // dot entries: hidden, and named by a hint
 			os.WriteFile(filepath.Join(dir, name), nil, 0o644)
 		}
-		for _, args := range [][]string{
+		places := [][]string{
 			{"--", h}, {"--", "./" + h}, {"--", "/nowhere/" + h}, {"--read", "/nowhere/" + h, "--", "true"}, {"--cwd", "/nowhere/" + h, "--", "true"},
 			{"--policy", h, "--", "true"}, {"--preset", h, "--", "true"}, {"--allow", h, "--", "true"}, {"--env", h, "--", "true"}, {"--user", h, "--", "true"},
-		} {
-			if strings.ContainsRune(h, 0) {
-				continue
-			}
+		}
+		for _, at := range []int{i, i + 3, i + 6} { // each string in some places, each place with some strings
+			args := places[at%len(places)]
 			o := n.Run(t, Ctl{UID: Alice, Dir: dir, Args: append([]string{"exec"}, args...)})
 			texts = append(texts, o.Stderr)
 		}
@@ -87,7 +87,8 @@ sys.exit(1)`}, hostile...)}).Want(t, 1)
 		texts = append(texts, o.Stdout)
 	}
 	denied := n.Run(t, Ctl{UID: Alice, Args: []string{"--json", "events", "--denied"}}).Want(t, 0)
-	for line := range strings.Lines(denied.Stdout) {
+	lines := slices.Collect(strings.Lines(denied.Stdout))
+	for _, line := range lines[:min(len(lines), 20)] {
 		_, id, _ := strings.Cut(line, `"id":"`)
 		id, _, _ = strings.Cut(id, `"`)
 		texts = append(texts, n.Run(t, Ctl{UID: Alice, Args: []string{"why", id}}).Stdout)
