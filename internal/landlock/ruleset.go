@@ -99,7 +99,7 @@ func Gaps(abi int) (gaps []string) {
 		abi  int
 		what string
 	}{
-		{1, "files"}, {abiRefer, "moves between directories only"}, {abiTruncate, "truncation"}, {abiNet, "TCP ports"},
+		{1, "files"}, {abiRefer, "moves between directories"}, {abiTruncate, "truncation"}, {abiNet, "TCP ports"},
 		{abiIoctl, "device controls"}, {abiScope, "signals and abstract sockets"}, {abiPathSockets, "named sockets"},
 	} {
 		if abi < g.abi {
