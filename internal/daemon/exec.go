@@ -67,6 +67,7 @@ func (m *Manager) Run(t *Ticket, conn *net.UnixConn) {
 	if err := x.undo.Run(); err != nil {
 		m.cfg.Log.Error("jail: not all was undone", "jail", x.j.id, "err", err)
 	}
+	x.record(exit) // the last of this jail's: what it was refused has been written and shown by then
 	x.j.events.finish(exit)
 }
 
@@ -80,9 +81,7 @@ func (x *execution) run(ctx context.Context, cancel context.CancelCauseFunc) api
 		return x.failure(ctx, err)
 	}
 	go x.control(cancel)
-	exit := x.wait(ctx)
-	x.record(exit)
-	return exit
+	return x.wait(ctx)
 }
 
 // register puts the jail into the table.
@@ -126,7 +125,6 @@ func (x *execution) failure(ctx context.Context, err error) api.Exit {
 	default:
 		x.m.cfg.Log.Error("jail: not started", "jail", x.j.id, "uid", x.j.owner, "err", err)
 	}
-	x.record(exit)
 	return exit
 }
 

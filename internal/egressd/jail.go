@@ -25,7 +25,8 @@ type jail struct {
 	ctx    context.Context // ends with cut
 	cancel context.CancelFunc
 	once   sync.Once
-	closes []io.Closer // the sockets in its namespace
+	closes []io.Closer     // the sockets in its namespace
+	told   <-chan struct{} // closed after cut, when the last refused name has been sent
 
 	mu          sync.Mutex
 	closed      bool
@@ -83,11 +84,12 @@ func (p *process) build(m wire.Attach) (*jail, wire.Status) {
 func (p *process) serveJail(j *jail, rules *egress.Rules, s sockets) wire.Status {
 	names := dnsstub.NewNames()
 	auditor := &auditor{ledger: p.ledger, jail: j.id}
-	watch := auditor.watchNames(j.ctx)
+	refused := auditor.watchNames(j.ctx)
+	j.told = refused.told
 	dns := dnsstub.Config{
 		Allowed: rules.AllowsName, Listed: listed(j.spec.Rules), Names: names,
-		Denied:  func(name, _ string) { watch(name, audit.CodeNameDenied) },
-		Limited: func(name string, _ error) { watch(name, audit.CodeFlood) },
+		Denied:  func(name, _ string) { refused.tell(name, audit.CodeNameDenied) },
+		Limited: func(name string, _ error) { refused.tell(name, audit.CodeFlood) },
 	}
 	proxy, err := mitm.New(mitm.Config{
 		Jail: j.id, Rules: rules, Names: names, Table: j.table, CA: j.ca, Dial: p.dialer(j.spec), Audit: auditor,
@@ -154,8 +156,13 @@ func (j *jail) cut() {
 	})
 }
 
+// close ends everything of the jail. What is to be said of it has been sent when
+// it returns.
 func (j *jail) close() {
 	j.cut()
+	if j.told != nil {
+		<-j.told
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.closed = true

@@ -110,30 +110,57 @@ func TestManyRecordsAreMatchedToTheirOwnAck(t *testing.T) {
 	}
 }
 
-// TestRefusedNamesAreToldOnce: a jail that asks for a name again and again fills
-// neither the socket nor the journal.
-func TestRefusedNamesAreToldOnce(t *testing.T) {
+// watched is an auditor of refused names and the daemon's end of its socket.
+func watched(t *testing.T, ctx context.Context) (*names, *rig) {
+	t.Helper()
 	d, e, err := wire.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}
 	daemon, _ := wire.NewConn(d)
-	defer daemon.Close()
-	r := &rig{t: t, conn: daemon}
 	conn, _ := wire.NewConn(e)
-	defer conn.Close()
-	a := &auditor{ledger: newLedger(conn), jail: testJail}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	tell := a.watchNames(ctx)
-	tell("evil.test", audit.CodeNameDenied)
-	tell("evil.test", audit.CodeNameDenied)
-	tell("other.test", audit.CodeNameDenied)
+	t.Cleanup(func() {
+		daemon.Close()
+		conn.Close()
+	})
+	return (&auditor{ledger: newLedger(conn), jail: testJail}).watchNames(ctx), &rig{t: t, conn: daemon}
+}
+
+// TestRefusedNamesAreToldOnce: a jail that asks for a name again and again fills
+// neither the socket nor the journal.
+func TestRefusedNamesAreToldOnce(t *testing.T) {
+	w, r := watched(t, t.Context())
+	w.tell("evil.test", audit.CodeNameDenied)
+	w.tell("evil.test", audit.CodeNameDenied)
+	w.tell("other.test", audit.CodeNameDenied)
 	for _, want := range []string{"evil.test", "other.test"} {
 		ev := r.receive().(wire.Event)
 		if ev.Name != want || ev.Kind != audit.KindDNS || ev.NoAck {
 			t.Errorf("got %+v, want %s", ev, want)
 		}
-		a.ledger.acknowledge([]wire.Written{{Seq: ev.Seq, ID: "01020304"}})
+		w.a.ledger.acknowledge([]wire.Written{{Seq: ev.Seq, ID: "01020304"}})
+	}
+}
+
+// What a jail was refused is told although the jail ends at once.
+func TestRefusedNamesAreToldBeforeTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w, r := watched(t, ctx)
+	want := []string{"a.test", "b.test", "c.test"}
+	for _, name := range want {
+		w.tell(name, audit.CodeNameDenied)
+	}
+	first := r.receive().(wire.Event)
+	if first.Name != want[0] {
+		t.Errorf("first %+v", first)
+	}
+	cancel() // while the first waits for its acknowledgement
+	w.a.ledger.acknowledge([]wire.Written{{Seq: first.Seq, ID: "01020304"}})
+	<-w.told
+	for _, name := range want[1:] {
+		if ev := r.receive().(wire.Event); ev.Name != name {
+			t.Errorf("got %+v, want %s", ev, name)
+		}
 	}
 }

@@ -19,33 +19,67 @@ type refusedName struct {
 	code audit.Code
 }
 
-// watchNames returns the function that the DNS stub tells names without an
-// address. They are recorded in order, on a goroutine that ends with ctx.
-func (a *auditor) watchNames(ctx context.Context) func(name string, code audit.Code) {
-	queue := make(chan refusedName, nameQueue)
-	go func() {
-		seen := map[refusedName]bool{}
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case n := <-queue:
-				if seen[n] {
-					continue
-				}
-				if len(seen) == seenNames {
-					clear(seen)
-				}
-				seen[n] = true
-				a.ledger.record(ctx, a.refused(n)) // nothing hangs on it: the name stays without an address
-			}
-		}
-	}()
-	return func(name string, code audit.Code) {
+// names records refused names in order, on a goroutine of its own.
+type names struct {
+	a     *auditor
+	queue chan refusedName
+	seen  map[refusedName]bool
+	told  chan struct{} // closed when the last one has been sent
+}
+
+// watchNames starts to record what tell is told. It ends with ctx, but not before
+// what was told by then has been sent: the owner of a command that failed for
+// want of a name, and ended at once, is to read why.
+func (a *auditor) watchNames(ctx context.Context) *names {
+	w := &names{a: a, queue: make(chan refusedName, nameQueue), seen: map[refusedName]bool{}, told: make(chan struct{})}
+	go w.run(ctx)
+	return w
+}
+
+func (w *names) run(ctx context.Context) {
+	defer close(w.told)
+	for {
 		select {
-		case queue <- refusedName{name, code}:
-		default:
+		case n := <-w.queue:
+			w.record(ctx, n)
+		case <-ctx.Done():
+			for len(w.queue) > 0 {
+				w.record(ctx, <-w.queue)
+			}
+			return
 		}
+	}
+}
+
+// record sends a name once. It waits for the acknowledgement, so that no jail
+// runs ahead of the journal, but not at the jail's end. Nothing hangs on the
+// outcome: the name stays without an address.
+func (w *names) record(ctx context.Context, n refusedName) {
+	switch {
+	case !w.first(n):
+	case ctx.Err() != nil:
+		w.a.ledger.note(w.a.refused(n))
+	default:
+		w.a.ledger.record(context.WithoutCancel(ctx), w.a.refused(n))
+	}
+}
+
+func (w *names) first(n refusedName) bool {
+	if w.seen[n] {
+		return false
+	}
+	if len(w.seen) == seenNames {
+		clear(w.seen)
+	}
+	w.seen[n] = true
+	return true
+}
+
+// tell takes a name that the DNS stub has refused. It never waits.
+func (w *names) tell(name string, code audit.Code) {
+	select {
+	case w.queue <- refusedName{name, code}:
+	default:
 	}
 }
 
