@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +46,9 @@ Exit codes: 0 nothing got out; 1 something did; 125 no jail could be started.`,
 			if err := g.fillSelftest(&config); err != nil {
 				return err
 			}
-			report, err := selftest.Run(config)
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			report, err := selftest.Run(ctx, config)
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/omnijail/omnijail/internal/jail"
@@ -25,6 +26,7 @@ func TestTheEscapeSuite(t *testing.T) {
 	}{
 		{"as a user", Alice, []string{"--upstream", "example.test"}, 650},
 		{"under a root-owned policy", Alice, []string{"--policy", "suite", "--upstream", "example.test"}, 650},
+		{"behind Landlock alone", Alice, []string{"--backend", "linux_landlock"}, 640},
 		{"as root for a user", 0, []string{"--user", fmt.Sprint(Alice)}, 640},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -67,6 +69,29 @@ func checkReport(t *testing.T, r selftest.Report, exit, made int) {
 		}
 		if !tested && g != jail.Observed {
 			t.Errorf("nothing tested the guarantee %s", g)
+		}
+	}
+}
+
+// The suite fails where something got out, and what a policy gives no occasion to
+// try is not passed.
+func TestTheEscapeSuiteSeesWhatAPolicyGivesAway(t *testing.T) {
+	n := NewNode(t, Options{NoLab: true, Policy: map[string]string{"wide": "caller: [cwd, timeout, write]\nread_paths: [/var/log]\n"}})
+	o := n.Run(t, Ctl{UID: Alice, Args: []string{"selftest", "--json", "--policy", "wide"}}).Want(t, 1)
+	var r selftest.Report
+	if err := json.Unmarshal([]byte(o.Stdout), &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range r.Attempts {
+		switch area, _, _ := strings.Cut(e.Name, "."); {
+		case e.Name == "file.see_var_log":
+			if e.Result != selftest.Succeeded {
+				t.Errorf("%s: %s: %s", e.Name, e.Result, e.Detail)
+			}
+		case e.Result == selftest.Succeeded:
+			t.Errorf("%s: %s", e.Name, e.Detail)
+		case (area == "http" || area == "dns" || area == "credential" || area == "tty") && e.Result != selftest.NotRun:
+			t.Errorf("%s was made without the means: %s", e.Name, e.Detail)
 		}
 	}
 }

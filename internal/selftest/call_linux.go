@@ -1,7 +1,6 @@
 package selftest
 
 import (
-	"errors"
 	"runtime"
 	"unsafe"
 
@@ -91,15 +90,6 @@ func reached(errno unix.Errno) Finding {
 }
 
 func closeResult(r uintptr) { unix.Close(int(r)) }
-
-// errnoOf unwraps the number of an error, 0 for none.
-func errnoOf(err error) unix.Errno {
-	var errno unix.Errno
-	if err != nil && !errors.As(err, &errno) {
-		return unix.EIO
-	}
-	return errno
-}
 
 func args(a ...uintptr) (out [6]uintptr) {
 	copy(out[:], a)

@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -102,7 +103,7 @@ func control(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	n, err := plant(Config{Program: program, Socket: daemon.Addr().String(), write: true})
+	n, err := plant(context.Background(), Config{Program: program, Socket: daemon.Addr().String(), write: true})
 	defer n.raze()
 	if err != nil {
 		return err

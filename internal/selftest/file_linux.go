@@ -1,7 +1,6 @@
 package selftest
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,7 +128,7 @@ func otherDevices(*Site) Finding {
 	return refused("there is no other")
 }
 
-// makeDevice makes a node of a disk's numbers and opens it.
+// makeDevice makes a node of the device with these numbers.
 func makeDevice(s *Site, mode uint32, dev uint64) Finding {
 	if !s.Write {
 		return notRun("the workspace is not writable")
@@ -139,9 +138,5 @@ func makeDevice(s *Site, mode uint32, dev uint64) Finding {
 		return refused("%v", err)
 	}
 	defer os.Remove(name)
-	_, err := os.Open(name)
-	if errors.Is(err, unix.EACCES) { // nodev
-		return succeeded("the node was made, though not opened: %v", err)
-	}
 	return succeeded("the node was made")
 }

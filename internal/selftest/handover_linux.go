@@ -1,7 +1,6 @@
 package selftest
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -91,7 +90,7 @@ func (n *node) takes(f *os.File) error {
 		return err
 	}
 	defer null.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := n.within(ample)
 	defer cancel()
 	client := &api.Client{Socket: n.config.Socket}
 	session, err := client.Exec(ctx, api.ExecRequest{

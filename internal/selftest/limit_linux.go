@@ -1,7 +1,6 @@
 package selftest
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -30,7 +29,7 @@ func limitAttempts() (out []Attempt) {
 		{"timeout_stopped", "be stopped when time is up", "stopped"},
 	} {
 		add(l.name, l.tries, "exit 124, and nothing is left", func(n *node) Finding {
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			ctx, cancel := n.within(patience)
 			defer cancel()
 			end, silent, err := untilSilent(n.start(ctx, []string{"--timeout", shortTime}, n.self, "probe", "--linger", l.mode))
 			switch {
@@ -87,7 +86,7 @@ func limitAttempts() (out []Attempt) {
 
 // limited runs a mode of Linger under a limit, and returns all that was said.
 func (n *node) limited(flag, value, mode string) (text string, end int) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := n.within(ample)
 	defer cancel()
 	cmd := n.start(ctx, []string{flag, value}, n.self, "probe", "--linger", mode)
 	out, _ := cmd.CombinedOutput()

@@ -1,7 +1,6 @@
 package selftest
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -25,6 +24,9 @@ func Linger(mode string) error {
 	switch mode {
 	case "stay", "deaf", "stopped", "busy":
 		stay(mode)
+	case "victim":
+		_, err := io.Copy(io.Discard, os.Stdin)
+		return err
 	case "setsid":
 		return leave(1, "stay", &syscall.SysProcAttr{Setsid: true})
 	case "background":
@@ -81,6 +83,7 @@ func stay(how string) {
 		unix.Kill(os.Getpid(), unix.SIGSTOP)
 	}
 	for how == "busy" {
+		unix.Getpid()
 	}
 	for {
 		time.Sleep(time.Hour)
@@ -132,7 +135,7 @@ func lingerAttempts() (out []Attempt) {
 		out = append(out, Attempt{
 			Name: "linger." + l.name, Tries: l.tries, Must: "it ends with the command", Guarantee: jail.NoTrace,
 			drive: func(n *node) Finding {
-				ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
+				ctx, cancel := n.within(ample)
 				defer cancel()
 				end, silent, err := untilSilent(n.start(ctx, nil, n.self, "probe", "--linger", l.name))
 				switch {

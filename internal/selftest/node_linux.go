@@ -18,6 +18,7 @@ import (
 // node is the world outside of the jails that a run starts, and what it planted
 // there.
 type node struct {
+	base   context.Context // of everything that the run starts
 	config Config
 	dir    string // all that was planted in files lies below
 	work   string // the workspace
@@ -32,6 +33,14 @@ type node struct {
 	start func(ctx context.Context, flags []string, argv ...string) *exec.Cmd
 	// give starts a command that does nothing, with a descriptor as its input.
 	give func(*os.File) error
+}
+
+// ample is more than a jail needs that is not stuck.
+const ample = time.Minute
+
+// within bounds what takes part in the run.
+func (n *node) within(d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(n.base, d)
 }
 
 // inJail is start for real runs: the daemon's ordinary API, by the client that
@@ -59,7 +68,7 @@ func (n *node) plain(ctx context.Context, dir string, argv ...string) *exec.Cmd 
 
 // probe has attempts of one group made in one jail.
 func (n *node) probe(g group, names []string) map[string]Finding {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := n.within(ample)
 	defer cancel()
 	site := n.site
 	var flags []string

@@ -28,28 +28,6 @@ type Entry struct {
 	Finding
 }
 
-func report(n *node, all []Attempt, findings []Finding) Report {
-	r := Report{Policy: n.config.Policy, Backend: n.config.Backend}
-	if r.Policy == "" {
-		r.Policy = "the suite's own"
-	}
-	for i, a := range all {
-		if findings[i].Result == "" {
-			findings[i] = notRun("nothing is known of it")
-		}
-		r.Attempts = append(r.Attempts, Entry{a.Name, a.Tries, a.Must, a.Guarantee, findings[i]})
-		switch findings[i].Result {
-		case Refused:
-			r.Passed++
-		case Succeeded:
-			r.Failed++
-		default:
-			r.NotRun++
-		}
-	}
-	return r
-}
-
 // Holds reports whether no attempt succeeded.
 func (r Report) Holds() bool { return r.Failed == 0 }
 

@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -26,19 +27,20 @@ type Config struct {
 var width = 4
 
 // Run makes every attempt, and reports. It fails only when no jail can be started
-// at all.
-func Run(config Config) (Report, error) {
-	n, err := plant(config)
+// at all, or when ctx ends.
+func Run(ctx context.Context, config Config) (Report, error) {
+	n, err := plant(ctx, config)
 	defer n.raze()
 	if err != nil {
 		return Report{}, fmt.Errorf("prepare the escape suite: %w", err)
 	}
-	if out, err := n.start(context.Background(), nil, "true").CombinedOutput(); err != nil {
-		return Report{}, fmt.Errorf("no jail can be started (%w): %s", err, out)
+	if out, err := n.start(ctx, nil, n.self, "probe", "--site", "{}").CombinedOutput(); err != nil {
+		return Report{}, fmt.Errorf("this program cannot be started in a jail (%w): %s", err, bytes.TrimSpace(out))
 	}
-	_, err = n.start(context.Background(), []string{"--write", n.work}, "true").CombinedOutput()
+	_, err = n.start(ctx, []string{"--write", n.work}, "true").CombinedOutput()
 	n.config.write = err == nil
-	return n.run(), nil
+	r := n.run()
+	return r, ctx.Err()
 }
 
 // run makes the attempts of n.
@@ -84,6 +86,28 @@ func (n *node) runGroup(g group, all []Attempt, findings []Finding) {
 			findings[i] = found[a.Name]
 		}
 	}
+}
+
+func report(n *node, all []Attempt, findings []Finding) Report {
+	r := Report{Policy: n.config.Policy, Backend: n.config.Backend}
+	if r.Policy == "" {
+		r.Policy = "the suite's own"
+	}
+	for i, a := range all {
+		if findings[i].Result == "" {
+			findings[i] = notRun("nothing is known of it")
+		}
+		r.Attempts = append(r.Attempts, Entry{a.Name, a.Tries, a.Must, a.Guarantee, findings[i]})
+		switch findings[i].Result {
+		case Refused:
+			r.Passed++
+		case Succeeded:
+			r.Failed++
+		default:
+			r.NotRun++
+		}
+	}
+	return r
 }
 
 // All lists the suite in the order in which it is reported.

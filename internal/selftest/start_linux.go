@@ -1,7 +1,6 @@
 package selftest
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,7 +62,7 @@ func startAttempts() (out []Attempt) {
 	})
 	add("planted_policy", "run in a directory whose policy nobody has trusted", jail.Files, func(n *node) Finding {
 		dir := filepath.Join(n.dir, "planted")
-		cmd := n.plain(context.Background(), dir, "exec", "--", "true")
+		cmd := n.plain(n.base, dir, "exec", "--", "true")
 		return stopped(cmd)
 	})
 	return out
@@ -71,7 +70,7 @@ func startAttempts() (out []Attempt) {
 
 // mustNotStart asks for a jail with flags and judges that it did not start.
 func (n *node) mustNotStart(flags []string) Finding {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := n.within(ample)
 	defer cancel()
 	return stopped(n.start(ctx, flags, "true"))
 }

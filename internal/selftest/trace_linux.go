@@ -1,7 +1,6 @@
 package selftest
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -82,7 +81,7 @@ func traceAttempts() (out []Attempt) {
 		Attempt{
 			Name: "trace.mounts", Tries: "leave a mount on the node", Must: "the node's mounts are as before", Guarantee: jail.NoTrace, NoControl: "without a jail nothing is mounted",
 			drive: func(n *node) Finding {
-				ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+				ctx, cancel := n.within(ample)
 				defer cancel()
 				if out, err := n.start(ctx, nil, "true").CombinedOutput(); err != nil {
 					return notRun("%v: %s", err, firstLine(out))
