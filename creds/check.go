@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,14 +14,6 @@ const (
 	maxBindings = 64
 	maxTargets  = 64
 )
-
-var (
-	nameRE = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	envRE  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
-)
-
-// ValidName reports whether s may name a binding.
-func ValidName(s string) bool { return nameRE.MatchString(s) }
 
 // Check says what is wrong with a binding, whose defaults must have been filled
 // in. Errors begin with the key that is at fault.
@@ -75,12 +66,10 @@ func (b Binding) checkWire() error {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-var headerRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
-
 // checkHeader refuses names that steer the connection or the request's framing,
 // and cookies, which replies would set in the jail.
 func checkHeader(name string) error {
-	if !headerRE.MatchString(name) {
+	if !validHeader(name) {
 		return fmt.Errorf("header %.80q: not a header name", name)
 	}
 	canon := http.CanonicalHeaderKey(name)
@@ -148,7 +137,7 @@ func checkMethods(methods []string) error {
 func (b Binding) checkEnv() error {
 	placeholder := false
 	for _, e := range b.Env {
-		if !envRE.MatchString(e.Name) {
+		if !ValidEnv(e.Name) {
 			return fmt.Errorf("env %.80q: not a variable name", e.Name)
 		}
 		if strings.IndexFunc(e.Fixed, isControl) >= 0 {

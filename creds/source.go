@@ -43,13 +43,13 @@ func (s Source) check() error {
 	ok := false
 	switch s.Kind {
 	case SourceEnv:
-		only.Env, ok = s.Env, envRE.MatchString(s.Env)
+		only.Env, ok = s.Env, ValidEnv(s.Env)
 	case SourceFile:
 		only.File, ok = s.File, validFile(s.File)
 	case SourceCommand:
 		only.Argv, only.Pass, ok = s.Argv, s.Pass, validArgv(s.Argv) && validPass(s.Pass)
 	case SourceSystemd:
-		only.Name, ok = s.Name, nameRE.MatchString(s.Name)
+		only.Name, ok = s.Name, ValidName(s.Name)
 	default:
 		return fmt.Errorf("kind %.32q: env, file, command or systemd", s.Kind)
 	}
@@ -75,5 +75,5 @@ func validArgv(argv []string) bool {
 }
 
 func validPass(names []string) bool {
-	return !slices.ContainsFunc(names, func(n string) bool { return !envRE.MatchString(n) })
+	return !slices.ContainsFunc(names, func(n string) bool { return !ValidEnv(n) })
 }

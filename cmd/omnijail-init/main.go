@@ -1,3 +1,7 @@
+// It starts for one short task: a quota of processors is not worth its search.
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
 // Command omnijail-init is the small static program that the daemon starts for
 // what it must not do itself: work as the caller, inside a cage or inside a
 // jail. It is executed from a sealed memory file, never by a user.

@@ -1,3 +1,7 @@
+// It starts for one short task: a quota of processors is not worth its search.
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
 // omnijailctl is the client of omnijaild: it runs commands in jails and explains
 // what they were refused.
 //

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -104,7 +105,9 @@ func (p *proposal) yaml() string {
 
 // repoForm takes a repository out of the remotes that git writes. Other
 // characters than these are not GitHub's.
-var repoForm = regexp.MustCompile(`^\s*url\s*=\s*(?:https://(?:[^/@\s]*@)?github\.com/|git@github\.com:|ssh://git@github\.com/)([A-Za-z0-9-]{1,39}/[A-Za-z0-9._-]{1,100}?)(?:\.git)?/?\s*$`)
+var repoForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*url\s*=\s*(?:https://(?:[^/@\s]*@)?github\.com/|git@github\.com:|ssh://git@github\.com/)([A-Za-z0-9-]{1,39}/[A-Za-z0-9._-]{1,100}?)(?:\.git)?/?\s*$`)
+})
 
 // githubRemote returns OWNER/REPO of the remote "origin", else of the first one
 // at GitHub, empty if none.
@@ -122,7 +125,7 @@ func githubRemote(dir string) (string, error) {
 			section = trimmed
 			continue
 		}
-		m := repoForm.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		m := repoForm().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		if m == nil || !strings.HasPrefix(section, "[remote ") || strings.Contains(m[1], "..") {
 			continue
 		}

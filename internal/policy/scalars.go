@@ -1,21 +1,17 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
-)
 
-var (
-	nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	envForm  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+	"github.com/omnijail/omnijail/creds"
 )
 
 // ValidName reports whether s can name a policy or a credential.
-func ValidName(s string) bool { return nameForm.MatchString(s) }
+func ValidName(s string) bool { return creds.ValidName(s) }
 
 // printable reports whether a terminal shows all of s as it is: no control
 // character, nothing invisible, nothing that turns the direction of writing.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/jail"
 	machine "github.com/omnijail/omnijail/internal/node"
 )
@@ -118,7 +119,7 @@ func (d *decoder) passthrough(key string, n *node) {
 // checkEnvName says what is wrong with the name of a variable, empty if nothing.
 func checkEnvName(s string) string {
 	switch {
-	case !envForm.MatchString(s):
+	case !creds.ValidEnv(s):
 		return "is not the name of a variable"
 	case strings.HasPrefix(s, "OMNIJAIL"):
 		return "is omnijail's own: OMNIJAIL and OMNIJAIL_ID are set in every jail"
