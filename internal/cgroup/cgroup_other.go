@@ -47,6 +47,9 @@ func (h *Hierarchy) Sweep(context.Context, string) error { return errLinux }
 // Contains returns false.
 func (i *Instance) Contains(string) bool { return false }
 
+// InPlace returns false.
+func (i *Instance) InPlace(string) bool { return false }
+
 // New fails.
 func (i *Instance) New(string) (*Group, error) { return nil, errLinux }
 

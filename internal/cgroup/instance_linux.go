@@ -113,6 +113,12 @@ func (h *Hierarchy) moveToLeaf(p string) error {
 	return nil
 }
 
+// InPlace reports whether a limit by this controller is set in the cgroup that a
+// command is started in. Otherwise it is set in a v1 hierarchy, which the starting
+// thread enters and leaves: the kernel makes both wait for a grace period of RCU,
+// 4 to 10 ms.
+func (i *Instance) InPlace(controller string) bool { return i.has(controller) }
+
 // has reports whether leaves of the instance have a v2 controller.
 func (i *Instance) has(controller string) bool {
 	if !i.h.main.v2 {

@@ -205,16 +205,3 @@ func (x *execution) credentials(ctx context.Context, env *environment) error {
 	}
 	return nil
 }
-
-// scoutGroup makes the cgroup of one scout.
-func (m *Manager) scoutGroup(name string) (*cgroup.Group, error) {
-	g, err := m.cfg.Cgroups.New(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := g.SetLimits(cgroup.Limits{Memory: scoutMemory, Pids: scoutPids}); err != nil && !noController(err) {
-		m.removeGroup(g)
-		return nil, err
-	}
-	return g, nil
-}

@@ -31,4 +31,36 @@ func (m *Manager) removeGroup(g *cgroup.Group) error {
 	return g.Remove()
 }
 
+// scoutGroup makes the cgroup of a scout that opens files. It runs nothing of the
+// caller's and its own code bounds what it reads, so that a limit is one more wall
+// where it costs nothing; elsewhere it would take longer than all its work.
+func (m *Manager) scoutGroup(name string) (*cgroup.Group, error) {
+	var l cgroup.Limits
+	if m.cfg.Cgroups.InPlace("memory") {
+		l.Memory = scoutMemory
+	}
+	if m.cfg.Cgroups.InPlace("pids") {
+		l.Pids = scoutPids
+	}
+	return m.limitedGroup(name, l)
+}
+
+// sourceGroup makes the cgroup of a scout that runs the commands of a credential's
+// source, which are the caller's.
+func (m *Manager) sourceGroup(name string) (*cgroup.Group, error) {
+	return m.limitedGroup(name, cgroup.Limits{Memory: scoutMemory, Pids: scoutPids})
+}
+
+func (m *Manager) limitedGroup(name string, l cgroup.Limits) (*cgroup.Group, error) {
+	g, err := m.cfg.Cgroups.New(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.SetLimits(l); err != nil && !noController(err) {
+		m.removeGroup(g)
+		return nil, err
+	}
+	return g, nil
+}
+
 func noController(err error) bool { return errors.Is(err, cgroup.ErrNoController) }

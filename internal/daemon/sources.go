@@ -156,7 +156,7 @@ func (s *sources) scout(i int, msg wire.Secret, outcome chan wire.Outcome, from 
 }
 
 func (s *sources) ask(i int, gen uint64, from []creds.Source, value, text *os.File) (jail.SourceReply, error) {
-	group, err := s.m.scoutGroup(fmt.Sprintf("source-%s-%d-%d", s.j.id, i, gen))
+	group, err := s.m.sourceGroup(fmt.Sprintf("source-%s-%d-%d", s.j.id, i, gen))
 	if err != nil {
 		return jail.SourceReply{}, err
 	}
