@@ -45,7 +45,7 @@ func TestRefusalsArriveWhole(t *testing.T) {
 			w.Write([]byte(`{"error":{"code":"policy","reason":"the policy does not hold","fix":"mend it","id":"7f3a","positions":[
 				{"file":"./p.yaml","line":3,"col":5,"key":"egress_rules[0]","msg":"no method","fix":"GET …"},{"msg":"elsewhere"}],"new":1}}`))
 		}, want},
-		"no JSON":        {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<h1>", 503) }, api.Error{Status: 503, Code: "http", Reason: "omnijaild answered 503 Service Unavailable"}},
+		"no JSON":        {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<h1>", http.StatusServiceUnavailable) }, api.Error{Status: 503, Code: "http", Reason: "omnijaild answered 503 Service Unavailable"}},
 		"another's JSON": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500); w.Write([]byte(`{"message":"x"}`)) }, api.Error{Status: 500, Code: "http", Reason: "omnijaild answered 500 Internal Server Error"}},
 	} {
 		c := &api.Client{Socket: apitest.Serve(t, tt.answer)}

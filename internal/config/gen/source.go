@@ -5,9 +5,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"reflect"
 	"strconv"
+	"path/filepath"
 	"strings"
 	"unicode"
 )
@@ -33,17 +33,21 @@ type sources struct {
 
 // read parses the package in dir.
 func read(dir string) (*sources, error) {
-	noTests := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
-	pkgs, err := parser.ParseDir(token.NewFileSet(), dir, noTests, parser.ParseComments)
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return nil, err
 	}
 	s := &sources{structs: map[string]structure{}}
-	for _, pkg := range pkgs {
-		for _, file := range pkg.Files {
-			for _, d := range file.Decls {
-				s.declaration(d)
-			}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range file.Decls {
+			s.declaration(d)
 		}
 	}
 	if s.defaults == nil || len(s.structs["Config"].keys) == 0 {
