@@ -54,7 +54,7 @@ cross: ## linux amd64 and arm64 static, darwin for what is portable
 
 .PHONY: bench
 bench: build ## start-up and proxy figures, pairwise in one run
-	go test -run '^$$' -bench . -benchtime 500x ./internal/e2e/ ./internal/spawn/
+	go test -run '^$$' -bench . -benchtime 500x ./internal/e2e/ ./internal/caller/ ./runtime/bwrap/ ./internal/egressd/cage/
 	go test -run '^$$' -bench . ./mitm/ ./internal/egress/
 
 .PHONY: fuzz-smoke
