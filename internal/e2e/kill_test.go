@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -136,8 +137,13 @@ func (s *scene) atBwrap(t *testing.T) {
 
 // executed lets the frozen process pid of g run up to the end of its next exec.
 // Before that it is still half its parent, and holds all its descriptors.
+// One that was frozen after its exec stays where it is.
 func (s *scene) executed(t *testing.T, g group, pid int) {
 	t.Helper()
+	g.await(t, "frozen 1")
+	if ran(t, pid) {
+		return
+	}
 	runtime.LockOSThread() // a tracer is a thread
 	defer runtime.UnlockOSThread()
 	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(pid), 0, unix.PTRACE_O_TRACEEXEC, 0, 0)
@@ -162,6 +168,17 @@ func (s *scene) executed(t *testing.T, g group, pid int) {
 		t.Fatal(err)
 	}
 	g.await(t, "frozen 1")
+}
+
+// ran reports whether a child of the daemon has executed another program: until
+// then it still has the daemon's own command line.
+func ran(t *testing.T, pid int) bool {
+	t.Helper()
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !bytes.Contains(line, []byte("--config"))
 }
 
 // atReady stops the exec with init waiting for the daemon's go.

@@ -3,8 +3,13 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 )
+
+// Tests that become a user do so on a thread that ends with them. The process's
+// first thread cannot end, so it is kept for the main goroutine.
+func init() { runtime.LockOSThread() }
 
 func TestMain(m *testing.M) {
 	if os.Getenv(roleVariable) == "lab" {
