@@ -2,6 +2,8 @@ module github.com/omnijail/omnijail
 
 go 1.26.0
 
+toolchain go1.26.10
+
 require (
 	github.com/cilium/ebpf v0.22.0
 	github.com/coreos/go-systemd/v22 v22.7.0

@@ -2,6 +2,8 @@ module github.com/omnijail/omnijail/tools
 
 go 1.26.0
 
+toolchain go1.26.10
+
 tool (
 	golang.org/x/vuln/cmd/govulncheck
 	golang.org/x/vulndb/cmd/indexdb
