@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,26 +50,32 @@ func TestNoTraceIsLeft(t *testing.T) {
 				d, e := s.holds(t)
 				return d == daemon && e == egress
 			})
+			for _, d := range descriptors(t, n.PID()) {
+				if slices.Contains(s.netns, d) {
+					t.Errorf("the daemon still holds the network %s", d)
+				}
+			}
 		})
 	}
 }
 
-// holds counts what the daemon and the egress process hold of each kind, but for
-// descriptors of processes, which the runtime closes when it likes. The daemon's
-// pool of networks is refilled at its own pace, which until waits for.
+// holds counts what the daemon and the egress process hold of each kind. What the
+// daemon keeps ready (networks, their sockets and programs) comes and goes at its
+// own pace, and the runtime closes descriptors of processes when it likes.
 func (s *scene) holds(t *testing.T) (daemon, egress string) {
 	t.Helper()
-	count := func(pid int) string {
+	count := func(pid int, not ...string) string {
 		var kinds []string
 		for _, d := range descriptors(t, pid) {
-			if strings.Contains(d, "pidfd") {
-				continue
+			kind := strings.TrimRight(d, "0123456789]") // without the inode's number
+			if !slices.Contains(not, kind) {
+				kinds = append(kinds, kind)
 			}
-			kinds = append(kinds, strings.TrimRight(d, "0123456789]")) // without the inode's number
 		}
 		return strings.Join(kinds, "\n")
 	}
-	return count(s.n.PID()), count(s.egress.pid)
+	ready := []string{"net:[", "socket:[", "anon_inode:bpf_link", "anon_inode:bpf-prog", "anon_inode:bpf-map", "anon_inode:[pidfd", "pidfd:["}
+	return count(s.n.PID(), ready...), count(s.egress.pid)
 }
 
 // TestTheStoppedDaemonIsGone: after SIGTERM nothing of the daemon is left but its
