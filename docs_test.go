@@ -92,6 +92,24 @@ func TestThreatModelNamesTestsThatExist(t *testing.T) {
 	}
 }
 
+// Each row of the promises names a test, and files that are there.
+func TestThreatModelNamesFilesThatExist(t *testing.T) {
+	rows := regexp.MustCompile(`(?m)^\| (S\d+)\. .* \| .* \| (.*) \| (.*) \|$`).FindAllStringSubmatch(readDoc(t, "docs/threat-model.md"), -1)
+	if len(rows) < 20 {
+		t.Fatalf("found %d rows only", len(rows))
+	}
+	for _, row := range rows {
+		if !testName.MatchString(row[3]) {
+			t.Errorf("%s is held by no test", row[1])
+		}
+		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[2], -1) {
+			if _, err := os.Stat(name[1]); err != nil {
+				t.Errorf("%s: %v", row[1], err)
+			}
+		}
+	}
+}
+
 // The words for what confines are used one way. "sandbox" is what other programs
 // have, and the words of the policy language that hold it; "host" alone never
 // means this node.
