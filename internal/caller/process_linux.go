@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/jail"
@@ -64,7 +67,10 @@ func (c Child) start(uid uint32, extra ...*os.File) (*process, error) {
 		ExtraFiles:  files,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	if err := c.Group.Start(cmd); err != nil {
+	again := stillNonblocking(extra)
+	err = c.Group.Start(cmd)
+	again()
+	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("start scout: %w", err)
 	}
@@ -74,6 +80,29 @@ func (c Child) start(uid uint32, extra ...*os.File) (*process, error) {
 		close(s.ended)
 	}()
 	return s, nil
+}
+
+// stillNonblocking returns a function that makes those of files nonblocking that
+// are so now. Passing a file to a child makes its description blocking, and that
+// of a client's connection is the daemon's own: no deadline of the daemon's would
+// hold on it, and a client that neither reads nor closes would keep it for ever.
+func stillNonblocking(files []*os.File) (again func()) {
+	var fds []int
+	for _, f := range files {
+		if conn, err := f.SyscallConn(); err == nil { // Fd would do what is undone here
+			conn.Control(func(fd uintptr) {
+				if flags, err := unix.FcntlInt(fd, unix.F_GETFL, 0); err == nil && flags&unix.O_NONBLOCK != 0 {
+					fds = append(fds, int(fd))
+				}
+			})
+		}
+	}
+	return func() {
+		for _, fd := range fds {
+			unix.SetNonblock(fd, true)
+		}
+		runtime.KeepAlive(files)
+	}
 }
 
 // until bounds what is sent and received from now on by ctx and d.

@@ -129,3 +129,30 @@ func TestS12_SecretsComeAsMemfds(t *testing.T) {
 		refused(t, err, "secret_fd", "GH_TOKEN")
 	}
 }
+
+// The daemon's deadlines on the connection go on to hold while a scout has it and
+// afterwards: a description that blocks would make them mean nothing.
+func TestAScoutLeavesTheConnectionNonblocking(t *testing.T) {
+	dir := playground(t)
+	null := mustFD(t)(unix.Open("/dev/null", unix.O_RDWR, 0))
+	client, daemon := streamPair(t)
+	pass(t, client, "\x00", null, null, null)
+	r := request(dir)
+	r.Stdio = true
+	o, err := Open(context.Background(), Options{Child: newChild(t), Conn: daemon, Request: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	conn, err := daemon.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Control(func(fd uintptr) {
+		if flags, err := unix.FcntlInt(fd, unix.F_GETFL, 0); err != nil || flags&unix.O_NONBLOCK == 0 {
+			t.Errorf("the connection's flags are %#x, %v", flags, err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
