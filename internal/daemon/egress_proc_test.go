@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
@@ -224,4 +225,24 @@ func receiveAck(t *testing.T, c *wire.Conn) []wire.Written {
 		t.Fatalf("got %T", m)
 	}
 	return ack.Records
+}
+
+// However often a taken-over process asks for a value again, its source is asked
+// once, a minute after the last time, and nothing waits for it twice.
+func TestS11_ARefreshIsAskedForOnce(t *testing.T) {
+	s := &secret{gen: 3, asked: time.Now()}
+	if _, ok := s.due(2); ok {
+		t.Error("an earlier generation is asked for again")
+	}
+	if wait, ok := s.due(3); !ok || wait <= 0 {
+		t.Errorf("the first refresh waits %v, %v", wait, ok)
+	}
+	for range 1000 {
+		if _, ok := s.due(3); ok {
+			t.Fatal("a refresh that is on its way is asked for again")
+		}
+	}
+	if _, ok := new(secret).due(0); ok {
+		t.Error("a value that was never asked for is asked for again")
+	}
 }

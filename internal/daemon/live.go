@@ -42,7 +42,22 @@ type secret struct {
 	mu      sync.Mutex
 	gen     uint64
 	asked   time.Time
+	waiting bool              // a refresh of this generation is on its way
 	outcome chan wire.Outcome // of the generation under way; nil when none is
+}
+
+// due says how long the refresh of a generation has to wait, and whether it is to
+// be done at all. It is for the first that asks: every further one would be a
+// goroutine of root's, and in the end a command of the user's, for the price of
+// one packet.
+func (s *secret) due(generation uint64) (wait time.Duration, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if generation == 0 || generation != s.gen || s.outcome != nil || s.waiting {
+		return 0, false
+	}
+	s.waiting = true
+	return refreshInterval - time.Since(s.asked), true
 }
 
 // cut says that the jail has no network any more. A one-shot's command ends: it

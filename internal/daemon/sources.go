@@ -81,6 +81,7 @@ func (s *sources) resolve(i int) (*resolution, error) {
 	outcome := make(chan wire.Outcome, 1)
 	sec.mu.Lock()
 	sec.gen++
+	sec.waiting = false
 	sec.asked = time.Now()
 	sec.outcome = outcome
 	msg := wire.Secret{Jail: s.j.id.String(), Binding: uint16(i), Generation: sec.gen}
@@ -268,20 +269,19 @@ func lines(text string) (out []string) {
 }
 
 // refresh answers an egress process whose value an upstream refused or whose
-// time is up: the source is asked again, at most once a minute. It asks once a
-// generation, so one that comes too soon is answered later. A value of the
-// client's own cannot be asked for again.
+// time is up: the source is asked again, at most once a minute. One that comes too
+// soon is answered later, and only the first of a generation counts. A value of
+// the client's own cannot be asked for again.
 func (j *liveJail) refresh(r wire.Refresh) error {
 	if int(r.Binding) >= len(j.secrets) {
 		return fmt.Errorf("%w: a binding that the jail does not have", wire.ErrProtocol)
 	}
 	i := int(r.Binding)
-	sec := j.secrets[i]
-	sec.mu.Lock()
-	ok := r.Generation == sec.gen && sec.outcome == nil && j.sources != nil
-	wait := refreshInterval - time.Since(sec.asked)
-	sec.mu.Unlock()
-	if !ok || len(scoutSources(j.spec.Bindings[i].Sources)) == 0 {
+	if j.sources == nil || len(scoutSources(j.spec.Bindings[i].Sources)) == 0 {
+		return nil
+	}
+	wait, ok := j.secrets[i].due(r.Generation)
+	if !ok {
 		return nil
 	}
 	go func() {
