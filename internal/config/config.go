@@ -173,8 +173,8 @@ func (c *Config) Check() error {
 	if c.Backend != "" && !slices.Contains(backends, c.Backend) {
 		errs = append(errs, fmt.Errorf("backend: %q is not in this build (%s are)", c.Backend, strings.Join(backends, " and ")))
 	}
-	if c.Limits.Pids < 0 || c.Limits.OpenFiles < 0 {
-		errs = append(errs, errors.New("limits: a number must not be negative"))
+	if err := c.Limits.Jail().Check(); err != nil {
+		errs = append(errs, fmt.Errorf("limits.%w", err))
 	}
 	errs = append(errs, c.Upstream.check()...)
 	errs = append(errs, c.Egress.check()...)

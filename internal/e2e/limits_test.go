@@ -23,6 +23,7 @@ limits: {memory: 256MiB, pids: 64, open_files: 32, file_size: 1MiB, scratch: 4Mi
 			"killed: memory limit 256 MiB"},
 		"a request never widens": {[]string{"--policy", "small", "--memory", "1g", "--", "/usr/bin/python3", "-c", "x = bytearray(400 << 20)"}, 137,
 			"killed: memory limit 256 MiB"},
+		"too little for the beginning of a jail": {[]string{"--memory", "64", "--", "true"}, 125, "omnijailctl: memory: must be at least 16 MiB"},
 		"processes": {[]string{"--pids", "20", "--", "sh", "-c", "for i in $(seq 40); do sleep 60 & done; wait"}, 2,
 			"limit 20 processes"},
 		"time": {[]string{"--timeout", "300ms", "--", "sleep", "60"}, 124,

@@ -18,6 +18,37 @@ type Limits struct {
 	Scratch   int64 // bytes of the home and of /tmp, each
 }
 
+// Least is what a limit must leave: our own processes and descriptors stand in
+// the same jail before the command does. Zero is no bound.
+var Least = Limits{Memory: 16 << 20, Pids: 16, OpenFiles: 16, Scratch: 1 << 20}
+
+// Check says which limit is negative or leaves less than Least.
+func (l Limits) Check() error {
+	for _, v := range []struct {
+		name       string
+		has, least int64
+		text       func(int64) string
+	}{
+		{"timeout", int64(l.Timeout), 0, decimal},
+		{"memory", l.Memory, Least.Memory, FormatSize},
+		{"pids", l.Pids, Least.Pids, decimal},
+		{"cpu", l.CPU, 0, decimal},
+		{"open_files", l.OpenFiles, Least.OpenFiles, decimal},
+		{"file_size", l.FileSize, 0, FormatSize},
+		{"scratch", l.Scratch, Least.Scratch, FormatSize},
+	} {
+		switch {
+		case v.has < 0:
+			return fmt.Errorf("%s: must not be negative", v.name)
+		case v.has != 0 && v.has < v.least:
+			return fmt.Errorf("%s: must be at least %s", v.name, v.text(v.least))
+		}
+	}
+	return nil
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
 // Narrow returns, for each limit, the smaller of those that are set.
 func (l Limits) Narrow(o Limits) Limits {
 	return Limits{

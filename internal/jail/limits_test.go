@@ -20,6 +20,30 @@ func TestNarrowTakesTheSmallerThatIsSet(t *testing.T) {
 	}
 }
 
+func TestCheckWantsRoomForOurOwn(t *testing.T) {
+	for want, l := range map[string]Limits{
+		"":                                {Timeout: 1, Memory: 16 << 20, Pids: 16, CPU: 1, OpenFiles: 16, FileSize: 1, Scratch: 1 << 20},
+		"timeout: must not be negative":   {Timeout: -1},
+		"memory: must be at least 16 MiB": {Memory: 64},
+		"pids: must not be negative":      {Pids: -1},
+		"pids: must be at least 16":       {Pids: 15},
+		"open_files: must be at least 16": {OpenFiles: 3},
+		"scratch: must be at least 1 MiB": {Scratch: 1},
+		"file_size: must not be negative": {FileSize: -1},
+	} {
+		got := ""
+		if err := l.Check(); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%+v: %q, want %q", l, got, want)
+		}
+	}
+	if err := (Limits{}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestParseSize(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0": 0, "512": 512, "64KiB": 64 << 10, "100MiB": 100 << 20, "1GiB": 1 << 30, "1g": 1 << 30, "512m": 512 << 20, "2 MiB": 2 << 20,

@@ -72,8 +72,8 @@ func checkRequest(req Request, rep *report) {
 	if !filepath.IsAbs(req.Cwd) || filepath.Clean(req.Cwd) != req.Cwd {
 		bad("cwd", "%q is not a clean absolute path", req.Cwd)
 	}
-	if req.Limits.Timeout < 0 {
-		bad("timeout", "is negative")
+	if err := req.Limits.Check(); err != nil {
+		rep.errorf(Pos{}, "", "%v", err)
 	}
 	for name, value := range req.Env {
 		if msg := checkEnvName(name); msg != "" {

@@ -6,26 +6,20 @@ import (
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
-// Bounds of what a limits key may say. A jail needs a few processes and
-// descriptors before its command runs.
-const (
-	minMemory    = 16 << 20
-	minPids      = 8
-	minOpenFiles = 16
-	maxCount     = 1 << 22
-)
+// maxCount is the most that a limits key may count.
+const maxCount = 1 << 22
 
 // limits reads the limits of the command.
 func (d *decoder) limits(key string, n *node) {
 	l := &d.doc.Limits
 	d.mapping(key, n, map[string]keyFunc{
 		"timeout":    func(d *decoder, k string, n *node) { l.Timeout = d.duration(k, n) },
-		"memory":     func(d *decoder, k string, n *node) { l.Memory = d.size(k, n, minMemory) },
-		"pids":       func(d *decoder, k string, n *node) { l.Pids = d.integer(k, n, minPids, maxCount) },
+		"memory":     func(d *decoder, k string, n *node) { l.Memory = d.size(k, n, jail.Least.Memory) },
+		"pids":       func(d *decoder, k string, n *node) { l.Pids = d.integer(k, n, jail.Least.Pids, maxCount) },
 		"cpu":        func(d *decoder, k string, n *node) { l.CPU = d.processors(k, n) },
-		"open_files": func(d *decoder, k string, n *node) { l.OpenFiles = d.integer(k, n, minOpenFiles, maxCount) },
+		"open_files": func(d *decoder, k string, n *node) { l.OpenFiles = d.integer(k, n, jail.Least.OpenFiles, maxCount) },
 		"file_size":  func(d *decoder, k string, n *node) { l.FileSize = d.size(k, n, 0) },
-		"scratch":    func(d *decoder, k string, n *node) { l.Scratch = d.size(k, n, 1<<20) },
+		"scratch":    func(d *decoder, k string, n *node) { l.Scratch = d.size(k, n, jail.Least.Scratch) },
 	}, []string{"swap", "cache"})
 }
 

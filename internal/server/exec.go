@@ -107,8 +107,9 @@ func limits(req *api.ExecRequest) (l jail.Limits, refused *api.Error) {
 			return l, api.Refuse(http.StatusBadRequest, "memory", "memory: %.32q is not a size such as 512MiB or 1g", req.Memory)
 		}
 	}
-	if l.Pids = req.Pids; l.Pids < 0 {
-		return l, api.Refuse(http.StatusBadRequest, "pids", "pids: must not be negative")
+	l.Pids = req.Pids
+	if err := l.Check(); err != nil {
+		return l, api.Refuse(http.StatusBadRequest, "limits", "%v", err)
 	}
 	return l, nil
 }
