@@ -88,7 +88,7 @@ func (a *auditor) write(b []pending) {
 		acks[p.proc] = append(acks[p.proc], w)
 	}
 	for proc, records := range acks {
-		if err := proc.conn.SendMessage(wire.Ack{Records: records}); err != nil {
+		if err := proc.owed.add(records); err != nil {
 			proc.end(err)
 		}
 	}

@@ -30,6 +30,7 @@ type egressProc struct {
 	key  egressKey
 	conn *wire.Conn
 	kill func() // ends the process; may be called again
+	owed *owed
 	dead chan struct{}
 	why  error // after dead is closed; nil when it was the daemon's wish
 
@@ -54,7 +55,7 @@ var errEgressGone = errors.New("the egress process ended")
 
 func newEgressProc(key egressKey, conn *wire.Conn, kill func()) *egressProc {
 	return &egressProc{
-		key: key, conn: conn, kill: kill, dead: make(chan struct{}),
+		key: key, conn: conn, kill: kill, owed: newOwed(), dead: make(chan struct{}),
 		answers: map[uint32]chan wire.Answer{}, jails: map[string]*liveJail{},
 	}
 }
@@ -158,6 +159,7 @@ func (p *egressProc) jail(id string) *liveJail {
 
 // read takes messages until the process is gone or says something it may not.
 func (p *egressProc) read(m *Manager) {
+	go p.acknowledge()
 	err := p.readAll(m)
 	p.end(err)
 	p.mu.Lock()
