@@ -27,8 +27,8 @@ type stdio struct {
 type ttyMode int
 
 const (
-	ttyAuto ttyMode = iota // a PTY when 0 and 1 are terminals
-	ttyAlways
+	ttyAuto   ttyMode = iota // a PTY when 0 and 1 are terminals
+	ttyAlways                // one even where 0 is none
 	ttyNever
 )
 
@@ -36,6 +36,9 @@ func openStdio(mode ttyMode) (*stdio, error) {
 	s := &stdio{}
 	std := [3]*os.File{os.Stdin, os.Stdout, os.Stderr}
 	s.tty = mode == ttyAlways || mode == ttyAuto && isTerminal(std[0]) && isTerminal(std[1])
+	if s.tty && !isTerminal(std[0]) {
+		return s, s.behindTerminal()
+	}
 	for i, f := range std {
 		if err := s.slot(i, f); err != nil {
 			s.close()
@@ -43,6 +46,18 @@ func openStdio(mode ttyMode) (*stdio, error) {
 		}
 	}
 	return s, nil
+}
+
+// behindTerminal hands over nothing of ours: the jail's terminal is all that the
+// command gets, and what we have on 0 and 1 is copied to and from it.
+func (s *stdio) behindTerminal() error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	s.pass = [3]*os.File{null, null, null}
+	s.ours = append(s.ours, null)
+	return nil
 }
 
 func (s *stdio) slot(i int, f *os.File) error {

@@ -28,6 +28,9 @@ func terminalSize() *api.Size {
 	return &api.Size{Rows: 24, Cols: 80}
 }
 
+// endOfInput is what a terminal takes for the end of what is typed (Ctrl-D).
+const endOfInput = 4
+
 // attach starts copying. Input is raw from here on: Ctrl-C is a byte that the
 // jail's own line discipline turns into a signal.
 func (t *terminal) attach(master *os.File) {
@@ -39,7 +42,12 @@ func (t *terminal) attach(master *os.File) {
 			t.mu.Unlock()
 		}
 	}
-	go io.Copy(master, os.Stdin)
+	go func() {
+		_, err := io.Copy(master, os.Stdin)
+		if err == nil && !isTerminal(os.Stdin) {
+			master.Write([]byte{endOfInput})
+		}
+	}()
 	go func() {
 		io.Copy(os.Stdout, master) // ends with EIO when the last slave is closed
 		close(t.done)

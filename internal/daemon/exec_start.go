@@ -109,7 +109,7 @@ func (x *execution) announce() {
 	started := &api.Started{
 		Jail: x.j.id.String(), Backend: x.j.backend, Policy: spec.Policy.Name, Bindings: describeBindings(spec.Bindings),
 	}
-	if spec.Policy.Origin != "" {
+	if spec.Policy.Origin != "" && spec.Policy.Origin != spec.Policy.Name {
 		started.Policy += " (" + spec.Policy.Origin + ")"
 	}
 	for _, g := range spec.Needs {
@@ -280,8 +280,14 @@ func (x *execution) launch(env *environment, st *staging, backend jail.Backend) 
 	}
 	l.Limits = limits
 	var stdio []*os.File
+	// A terminal that was asked for and has no terminal to stand in for takes all
+	// three places.
+	whole := p.TTY != nil && x.opened.Reply.Stdio[0] != jail.StdioTTY
 	for i, kind := range x.opened.Reply.Stdio {
 		f := x.opened.Stdio[i]
+		if whole {
+			kind = jail.StdioTTY
+		}
 		if kind == jail.StdioTTY {
 			if x.slave == nil {
 				return nil, nil, &jail.OpenError{Code: "stdio", Exit: 125, Reason: fmt.Sprintf("descriptor %d is a terminal, which a jail never gets: pipe it instead", i)}

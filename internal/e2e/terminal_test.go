@@ -202,3 +202,16 @@ func TestATerminalOfTheJailsOwn(t *testing.T) {
 func containsAny(text string, any ...string) bool {
 	return slices.ContainsFunc(any, func(s string) bool { return strings.Contains(text, s) })
 }
+
+// --tty gives a terminal where there is none to stand in for: what is piped in
+// is typed, and the end of it is the end of what is typed.
+func TestTTYWithoutATerminal(t *testing.T) {
+	n := NewNode(t, Options{NoLab: true})
+	o := n.Run(t, Ctl{
+		UID: Alice, Dir: n.Project(t, Alice), Stdin: strings.NewReader("hello\n"),
+		Args: []string{"exec", "--tty", "--", "sh", "-c", "test -t 0 && test -t 1 && test -t 2 && tty && cat"},
+	}).Want(t, 0)
+	if !strings.Contains(o.Stdout, "/dev/pts/0") || strings.Count(o.Stdout, "hello") != 2 { // echoed, then printed
+		t.Errorf("stdout %q", o.Stdout)
+	}
+}
