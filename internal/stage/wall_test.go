@@ -15,10 +15,10 @@ func TestPlacesAreNoWiderThanTheView(t *testing.T) {
 		Home:   "/home/u",
 		System: []System{{Path: "/usr", Source: "/usr"}, {Path: "/bin", Link: "usr/bin"}},
 		Grants: []jail.OpenGrant{
-			{Path: "/work/ro", Dir: true},
-			{Path: "/work/rw", Dir: true, Write: true},
-			{Path: "/work/file"},
-			{Path: "/work/log", Write: true},
+			{Path: "/srv/ro", Dir: true},
+			{Path: "/srv/rw", Dir: true, Write: true},
+			{Path: "/srv/file"},
+			{Path: "/srv/log", Write: true},
 		},
 	}
 	places := l.Places()
@@ -30,8 +30,8 @@ func TestPlacesAreNoWiderThanTheView(t *testing.T) {
 		return places[i]
 	}
 	for path, want := range map[string]child.Place{
-		"/work/ro":   {Path: "/work/ro", Rights: child.PlaceRead | child.PlaceExecute},
-		"/work/file": {Path: "/work/file", File: true, Rights: child.PlaceRead | child.PlaceExecute},
+		"/srv/ro":   {Path: "/srv/ro", Rights: child.PlaceRead | child.PlaceExecute},
+		"/srv/file": {Path: "/srv/file", File: true, Rights: child.PlaceRead | child.PlaceExecute},
 		"/bin":       {Path: "/bin", Rights: child.PlaceRead | child.PlaceExecute},
 		"/":          {Path: "/", Rights: child.PlaceList},
 		"/etc":       {Path: "/etc", Rights: child.PlaceRead},
@@ -41,7 +41,7 @@ func TestPlacesAreNoWiderThanTheView(t *testing.T) {
 		}
 	}
 	for _, p := range places {
-		own := slices.Contains([]string{"/tmp", "/dev/shm", l.Home, "/work/rw", "/work/log"}, p.Path)
+		own := slices.Contains([]string{"/tmp", "/dev/shm", l.Home, "/srv/rw", "/srv/log"}, p.Path)
 		if changes := p.Rights&child.PlaceChange != 0; changes != own {
 			t.Errorf("%s may be changed: %v", p.Path, changes)
 		}
