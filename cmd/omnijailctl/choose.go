@@ -149,6 +149,9 @@ func policyErrors(err error) error {
 	if !errors.As(err, &list) {
 		return err
 	}
+	if len(list) == 1 && list[0].Line == 0 { // not of a line: a file that cannot be read, a flag
+		return &api.Error{Code: "policy", Reason: list[0].Error(), Fix: list[0].Fix}
+	}
 	out := &api.Error{Code: "policy", Reason: "the policy does not hold"}
 	for _, e := range list {
 		out.Positions = append(out.Positions, api.Position{File: e.File, Line: e.Line, Col: e.Col, Key: e.Key, Msg: e.Msg, Fix: e.Fix})

@@ -46,8 +46,8 @@ func newEvents(g *globals) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&follow, "follow", false, "go on as they happen")
 	f.BoolVar(&denied, "denied", false, "refusals only")
-	f.StringVar(&since, "since", "", "a duration (1h) or an RFC 3339 time")
-	f.StringVar(&jailID, "jail", "", "one jail only")
+	f.StringVar(&since, "since", "", "since `WHEN`: a duration ago (1h) or an RFC 3339 time")
+	f.StringVar(&jailID, "jail", "", "only what the jail `ID` did")
 	complete(cmd, "jail", g.completeJails)
 	return cmd
 }
@@ -81,11 +81,11 @@ func sentence(r audit.Record) string {
 
 func newWhy(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "why ID", Short: "explain one refusal, with the line that decided", Args: nArgs(1, 1),
+		Use: "why ID", Short: "explain one refusal, with the line that decided", Args: nArgs(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var r audit.Record
 			if err := g.client().Get(cmd.Context(), "/v1/events/"+url.PathEscape(args[0]), nil, &r); err != nil {
-				return err
+				return missing("event", args[0], err)
 			}
 			if g.json {
 				return printJSON(r)

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/policy"
 )
 
@@ -14,9 +16,12 @@ func newInit(g *globals) *cobra.Command {
 	var presets []string
 	cmd := &cobra.Command{
 		Use: "init", Short: "propose, write and trust a policy for this directory", Args: nArgs(0, 0),
+		Long: `Propose, write and trust a policy for this directory, ./.omnijail.yaml, from what
+lies here: a git remote on GitHub, the files of package managers. Each line of it
+is explained. A policy that is there already stays.`,
 		RunE: func(*cobra.Command, []string) error { return initPolicy(g, presets) },
 	}
-	cmd.Flags().StringArrayVar(&presets, "preset", nil, "a preset to start from")
+	cmd.Flags().StringArrayVar(&presets, "preset", nil, "extend the built-in policy `NAME` too")
 	complete(cmd, "preset", completePresets)
 	return cmd
 }
@@ -25,6 +30,9 @@ func initPolicy(g *globals, presets []string) error {
 	cwd, err := os.Getwd()
 	if err != nil {
 		return err
+	}
+	if within(homeDir(), cwd) {
+		return &api.Error{Code: "home", Reason: cwd + " is or contains your home directory, in whose place a jail has an empty one", Fix: "go to a project's directory first"}
 	}
 	for _, name := range presets {
 		if _, err := policy.Preset(name); err != nil {
@@ -45,6 +53,12 @@ func initPolicy(g *globals, presets []string) error {
 		return err
 	}
 	return trustFile(g, "./"+policy.LocalName)
+}
+
+// within reports whether dir is p or contains it.
+func within(p, dir string) bool {
+	rel, err := filepath.Rel(dir, p)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // writeNew writes a file that is not there yet, and leaves none behind when that

@@ -55,6 +55,15 @@ func explain(err error) (reason, fix string, positions []api.Position) {
 	return reason, fix, positions
 }
 
+// missing says what an id was of that the daemon does not know, or not for us.
+func missing(kind, id string, err error) error {
+	var refused *api.Error
+	if errors.As(err, &refused) && refused.Code == "not_found" {
+		return &api.Error{Status: refused.Status, Code: refused.Code, Reason: fmt.Sprintf("there is no %s %.64q, or it is not yours", kind, id)}
+	}
+	return err
+}
+
 func explainDial(e *api.DialError) (reason, fix string) {
 	switch {
 	case errors.Is(e, fs.ErrNotExist), errors.Is(e, syscall.ECONNREFUSED):
@@ -73,7 +82,10 @@ func explainDial(e *api.DialError) (reason, fix string) {
 func position(p api.Position) string {
 	where := p.File
 	if p.Line > 0 {
-		where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+		where = fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	if p.Line > 0 && p.Col > 0 {
+		where = fmt.Sprintf("%s:%d", where, p.Col)
 	}
 	text := p.Msg
 	if p.Key != "" {

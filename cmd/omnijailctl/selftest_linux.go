@@ -30,7 +30,7 @@ func newSelftest(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "selftest",
 		Short: "try to escape from jails on this node",
-		Long: `Try to escape from jails on this node, in some hundred named ways, and say per
+		Long: `Try to escape from jails on this node, in some 700 named ways, and say per
 guarantee what was refused. What cannot be tried here is "not run", never passed.
 
 With --policy the jails are that policy's; what the suite knows how to do only
@@ -57,8 +57,8 @@ Exit codes: 0 nothing got out; 1 something did; 125 no jail could be started.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&config.Policy, "policy", "", "a policy's `NAME`, or a FILE (default: one of the suite's own)")
-	f.StringVar(&config.Backend, "backend", "", "`NAME` of what enforces the jails")
-	f.StringVar(&config.User, "user", "", "`NAME` or UID[:GID] to run as (root only, and required of root)")
+	f.StringVar(&config.Backend, "backend", "", "what enforces the jails: the `NAME` of one in omnijailctl doctor")
+	f.StringVar(&config.User, "user", "", "run as `USER`, a name, UID or UID:GID; root must say it and nobody else may")
 	f.StringVar(&config.Upstream, "upstream", "", "a `NAME` that answers over https, for attempts that follow an answer")
 	f.StringVar(&junit, "junit", "", "write JUnit's XML to `FILE`")
 	f.BoolVar(&print, "print-policy", false, "print the suite's own policy, to be installed as the operator's")

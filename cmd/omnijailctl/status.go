@@ -65,11 +65,11 @@ func newList(g *globals) *cobra.Command {
 
 func newInspect(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "inspect ID", Short: "one jail", Args: nArgs(1, 1), ValidArgsFunction: g.completeJails,
+		Use: "inspect ID", Short: "one running jail, as JSON", Args: nArgs(1, 1), ValidArgsFunction: g.completeJails,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var j api.Jail
 			if err := g.client().Get(cmd.Context(), "/v1/jails/"+url.PathEscape(args[0]), nil, &j); err != nil {
-				return err
+				return missing("jail", args[0], err)
 			}
 			return printJSON(j)
 		},
@@ -80,7 +80,7 @@ func newKill(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use: "kill ID", Short: "end a jail and everything in it", Args: nArgs(1, 1), ValidArgsFunction: g.completeJails,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.client().Delete(cmd.Context(), "/v1/jails/"+url.PathEscape(args[0]))
+			return missing("jail", args[0], g.client().Delete(cmd.Context(), "/v1/jails/"+url.PathEscape(args[0])))
 		},
 	}
 }
@@ -97,7 +97,7 @@ func newDrain(g *globals) *cobra.Command {
 			return g.client().Post(cmd.Context(), "/v1/drain", req, nil)
 		},
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after `TIME`: 90s, 5m")
 	return cmd
 }
 
