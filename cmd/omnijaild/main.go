@@ -55,6 +55,14 @@ func main() {
 
 var errUsage = errors.New("see omnijaild -h")
 
+const verbs = `omnijaild [flags]                serve
+omnijaild check-config FILE      say what is wrong with a configuration
+omnijaild cleanup [-dry-run]     remove what a killed daemon left
+omnijaild version                print the version
+
+Flags, of serve and cleanup (omnijaild(8) says more):
+`
+
 // options are the flags of serve and cleanup.
 type options struct {
 	config, socket, runDir, stateDir string
@@ -75,6 +83,12 @@ func parseOptions(name string, args []string) (*options, error) {
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	if name == "cleanup" {
 		f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be removed")
+	}
+	f.Usage = func() {
+		if name != "cleanup" {
+			fmt.Fprint(f.Output(), verbs)
+		}
+		f.PrintDefaults()
 	}
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
