@@ -150,7 +150,7 @@ func (x *execution) scout(ctx context.Context) error {
 		return err
 	}
 	x.undo.Add(x.opened.Close)
-	x.hidden = x.opened.Reply.Hidden
+	x.hidden = slices.DeleteFunc(x.opened.Reply.Hidden, func(name string) bool { return name == policy.LocalName }) // no command needs it
 	x.atHome = x.opened.Reply.Cwd == policy.ScratchHome(p.User)
 	x.j.mu.Lock()
 	x.j.notes = x.opened.Reply.Notes

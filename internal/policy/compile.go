@@ -92,6 +92,10 @@ func backendsFor(doc *Document, req Request, facts Facts, rep *report) (out []st
 		accepted = facts.Backends
 	}
 	if req.Backend != "" {
+		if !slices.Contains(backends, req.Backend) {
+			rep.errorf(Pos{}, "backend", "there is no %.32q (there are %s)", req.Backend, strings.Join(backends, " and "))
+			return nil, ""
+		}
 		if len(doc.Backend) > 0 && !slices.Contains(doc.Backend, req.Backend) {
 			rep.errorf(Pos{}, "backend", "policy %q does not accept %.32q", doc.Ref.Name, req.Backend)
 		}

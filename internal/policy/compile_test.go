@@ -265,6 +265,15 @@ func TestBackendsInOrder(t *testing.T) {
 	}
 }
 
+func TestABackendThatIsNone(t *testing.T) {
+	req := request()
+	req.Backend = "linux_bwrpa"
+	_, err := Compile(inline(t, ""), req, facts())
+	if want := `backend: there is no "linux_bwrpa" (there are linux_bwrap and linux_landlock)`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // Where nothing runs, the words are those of the backend that was preferred.
 func TestTheObstacleOfThePreferredBackend(t *testing.T) {
 	none := facts()

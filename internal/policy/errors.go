@@ -42,7 +42,7 @@ func (e Error) Error() string {
 		}
 		b.WriteString(": ")
 	}
-	if e.Key != "" {
+	if e.Key != "" && !strings.HasPrefix(e.File, "--") { // an index into what the policy has is no help to who typed a flag
 		b.WriteString(e.Key + ": ")
 	}
 	b.WriteString(e.Msg)
