@@ -77,6 +77,7 @@ func (x *execution) run(ctx context.Context, cancel context.CancelCauseFunc) api
 	if err == nil {
 		err = x.start(ctx, env)
 	}
+	x.m.prepared.refill()
 	if err != nil {
 		return x.failure(ctx, err)
 	}

@@ -35,6 +35,9 @@ func (x *execution) start(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	if staged.files.Root != nil {
+		defer staged.files.Root.Close() // the jail has it by then
+	}
 	backend := x.m.cfg.Backends[x.j.spec.Backends[0]]
 	if backend == nil {
 		return &jail.UnsupportedError{Backend: x.j.spec.Backends[0], Feature: "this jail", Need: "a backend of this build"}
@@ -153,7 +156,8 @@ func (x *execution) stage(ctx context.Context, env *environment) (*staging, erro
 	if err := x.terminal(st); err != nil {
 		return nil, err
 	}
-	layout, err := x.layout(env)
+	node := x.m.trustNode()
+	layout, err := x.layout(env, node)
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +166,7 @@ func (x *execution) stage(ctx context.Context, env *environment) (*staging, erro
 	if err != nil {
 		return nil, &jail.OpenError{Code: "grant", Exit: 125, Reason: err.Error()}
 	}
+	st.files.Root = x.m.takeRoot(node)
 	return st, nil
 }
 
@@ -187,12 +192,12 @@ func (x *execution) terminal(st *staging) error {
 
 // layout is the file system of this jail: the node's system directories, the
 // composed /etc, and the grants.
-func (x *execution) layout(env *environment) (stage.Layout, error) {
+func (x *execution) layout(env *environment, node *trust.Node) (stage.Layout, error) {
 	spec, user := x.j.spec, x.plan.User
 	home := policy.ScratchHome(user)
 	inside := user
 	inside.Groups = spec.OCI.Process.User.AdditionalGids
-	tree, err := x.m.trustNode().Compose(trust.Input{
+	tree, err := node.Compose(trust.Input{
 		CADER: env.answer.CADER, User: inside, Home: home, Shell: "/bin/sh", Git: x.opened.Reply.Git,
 		GitHosts: gitHosts(spec.Bindings, env.dropped), Policy: policy.Inside(spec),
 	})
@@ -203,15 +208,7 @@ func (x *execution) layout(env *environment) (stage.Layout, error) {
 		User: inside, Home: home, Grants: x.opened.Reply.Grants,
 		Scratch: tmpfsSize(spec.OCI.Mounts, home), Tmp: tmpfsSize(spec.OCI.Mounts, "/tmp"), Shm: tmpfsSize(spec.OCI.Mounts, "/dev/shm"),
 	}
-	for _, f := range tree.Files {
-		l.Files = append(l.Files, stage.File(f))
-	}
-	for _, f := range tree.Links {
-		l.Links = append(l.Links, stage.Link(f))
-	}
-	for _, f := range tree.Binds {
-		l.Binds = append(l.Binds, stage.Bind(f))
-	}
+	place(&l, tree)
 	l.System = systemMounts(spec)
 	for _, p := range spec.OCI.Linux.MaskedPaths {
 		if fi, err := os.Lstat(p); err == nil {

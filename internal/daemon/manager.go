@@ -61,6 +61,10 @@ type Manager struct {
 	closing  bool
 	empty    *sync.Cond // when the last jail is gone
 	node     *trust.Node
+	epoch    uint64               // how often the configuration has changed
+	still    func(Holding) string // the last change's judgement; nil before the first
+
+	prepared *stock[*root]
 }
 
 // New returns a Manager without jails. Close ends it.
@@ -75,6 +79,7 @@ func New(cfg Config) (*Manager, error) {
 		alive: map[*egressProc]bool{}, starting: map[egressKey]*sync.Mutex{}, failures: map[egressKey][]time.Time{},
 	}
 	m.empty = sync.NewCond(&m.mu)
+	m.prepared = m.newRoots()
 	return m, nil
 }
 
@@ -206,6 +211,7 @@ func (m *Manager) Close() {
 		<-p.dead
 	}
 	m.auditor.close()
+	m.prepared.close()
 }
 
 const stopping = "omnijaild is stopping"

@@ -44,6 +44,10 @@ func snapshot(root string) (*Node, error) {
 // Roots returns the node's roots as PEM. The bytes are shared.
 func (n *Node) Roots() []byte { return n.bundle }
 
+// Tree is what every jail of this node has in its /etc, whosever it is. Compose
+// returns the same with more. It is shared.
+func (n *Node) Tree() Tree { return n.tree }
+
 // Stale reports whether the node's /etc or trust store has changed since.
 func (n *Node) Stale() bool { return n.stamp != (reader{root: "/"}).stamp() }
 

@@ -1,0 +1,101 @@
+package daemon
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+)
+
+// part is a thing that knows whether it was dropped.
+type part struct {
+	age    int
+	closed bool
+}
+
+func (p *part) Close() error {
+	p.closed = true
+	return nil
+}
+
+func whatever(*part) bool { return true }
+
+func TestStockHandsEachThingOutOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		built := 0
+		s := newStock(2, func() (*part, error) { built++; return &part{}, nil })
+		seen := map[*part]bool{}
+		for range 3 {
+			synctest.Wait()
+			for range 2 {
+				p, ok := s.take(whatever)
+				if !ok || seen[p] || p.closed {
+					t.Fatalf("taken: %v, seen before %v", ok, seen[p])
+				}
+				seen[p] = true
+			}
+			synctest.Wait()
+			if _, ok := s.take(whatever); ok {
+				t.Fatal("more was made although nobody had asked for it")
+			}
+			s.refill()
+			s.refill()
+		}
+		s.close()
+		if built > 8 {
+			t.Errorf("%d built for 6 taken and 2 ready", built)
+		}
+	})
+}
+
+func TestStockDropsWhatFitsNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		age, all := 1, []*part{}
+		s := newStock(3, func() (*part, error) {
+			p := &part{age: age}
+			all = append(all, p)
+			return p, nil
+		})
+		synctest.Wait()
+		age = 2
+		young := func(p *part) bool { return p.age == 2 }
+		if _, ok := s.take(young); ok {
+			t.Fatal("an old thing was handed out")
+		}
+		s.refill()
+		synctest.Wait()
+		taken, ok := s.take(young)
+		if !ok {
+			t.Fatal("none was made anew")
+		}
+		s.close()
+		for i, p := range all {
+			if p.closed == (p == taken) {
+				t.Errorf("thing %d of age %d: taken %v, dropped %v", i, p.age, p == taken, p.closed)
+			}
+		}
+	})
+}
+
+func TestStockAsksAgainAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, broken := 0, true
+		s := newStock(2, func() (*part, error) {
+			asked++
+			if broken {
+				return nil, errors.New("no space left")
+			}
+			return &part{}, nil
+		})
+		synctest.Wait()
+		if _, ok := s.take(whatever); ok || asked != 1 {
+			t.Fatalf("taken: %v, after %d attempts", ok, asked)
+		}
+		broken = false
+		s.refill()
+		synctest.Wait()
+		if _, ok := s.take(whatever); !ok {
+			t.Error("nothing was made after the failure had passed")
+		}
+		s.close()
+	})
+}
