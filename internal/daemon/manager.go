@@ -61,8 +61,6 @@ type Manager struct {
 	closing  bool
 	empty    *sync.Cond // when the last jail is gone
 	node     *trust.Node
-	epoch    uint64               // how often the configuration has changed
-	still    func(Holding) string // the last change's judgement; nil before the first
 
 	prepared *stock[*root]
 }

@@ -33,21 +33,36 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, c *caller) *api.
 	if q.Get("follow") == "true" {
 		return s.follow(w, r, enc, f)
 	}
+	_, refused := s.past(enc, f)
+	return refused
+}
+
+// past sends what the journal has and returns the number of the last record.
+func (s *Server) past(enc *json.Encoder, f audit.Filter) (last uint64, refused *api.Error) {
 	recs, err := s.cfg.Manager.Journal().Query(f)
 	if err != nil {
-		return api.Refuse(http.StatusInternalServerError, "audit", "read the journal: %v", err)
+		return 0, api.Refuse(http.StatusInternalServerError, "audit", "read the journal: %v", err)
 	}
 	for _, rec := range recs {
 		if enc.Encode(rec) != nil {
-			return nil
+			return last, nil
 		}
+		last = rec.Seq
 	}
-	return nil
+	return last, nil
 }
 
+// follow sends what comes, after what there is since the time that was named.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, enc *json.Encoder, f audit.Filter) *api.Error {
 	ch, cancel := s.cfg.Manager.Journal().Subscribe(f)
 	defer cancel()
+	var last uint64
+	if !f.Since.IsZero() {
+		var refused *api.Error
+		if last, refused = s.past(enc, f); refused != nil {
+			return refused
+		}
+	}
 	flush := http.NewResponseController(w)
 	flush.Flush()
 	for {
@@ -55,6 +70,9 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, enc *json.Encode
 		case <-r.Context().Done():
 			return nil
 		case rec, ok := <-ch:
+			if ok && rec.Seq <= last {
+				continue // sent already: it was written while the past was read
+			}
 			if !ok || enc.Encode(rec) != nil || flush.Flush() != nil {
 				return nil
 			}
