@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"testing"
 
 	"github.com/omnijail/omnijail/internal/egressd/wire"
@@ -36,5 +37,32 @@ func TestEndedEgressIsNoFailure(t *testing.T) {
 			}
 			p.mu.Unlock()
 		})
+	}
+}
+
+// The end of one exec while its jail is handed over costs the user's other jails
+// nothing: the process that serves them all has done no wrong.
+func TestAnEndedExecDoesNotEndTheEgressProcess(t *testing.T) {
+	f := newFake(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	done := make(chan error)
+	go func() {
+		_, err := f.p.ask(ctx, func(seq uint32) wire.Message { return wire.Detach{Seq: seq, Jail: foreignJail} })
+		done <- err
+	}()
+	if _, err := f.conn.ReceiveFiles(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.conn.SendMessage(wire.Answer{Seq: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-f.killed:
+		t.Error("the process was ended")
+	default:
 	}
 }

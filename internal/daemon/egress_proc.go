@@ -108,8 +108,10 @@ func (p *egressProc) detach(id jail.ID) {
 // the values of commands make the next start cheaper.
 const egressIdle = 60 * time.Second
 
+// ask sends a message and waits for its answer, also when ctx ends meanwhile: the
+// process serves other jails, and it is ended for not answering only.
 func (p *egressProc) ask(ctx context.Context, m func(seq uint32) wire.Message) (wire.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
 	defer cancel()
 	ch := make(chan wire.Answer, 1)
 	p.mu.Lock()

@@ -73,6 +73,9 @@ func (m *Manager) Run(t *Ticket, conn *net.UnixConn) {
 
 func (x *execution) run(ctx context.Context, cancel context.CancelCauseFunc) api.Exit {
 	x.register()
+	if ctx.Err() != nil { // ended while it was coming
+		return x.failure(ctx, context.Cause(ctx))
+	}
 	env, err := x.open(ctx)
 	if err == nil {
 		err = x.start(ctx, env)
@@ -90,8 +93,11 @@ func (x *execution) register() {
 	m := x.m
 	m.mu.Lock()
 	m.jails[x.j.id] = x.j
-	closing := m.closing
+	closing, revoked := m.closing, m.revoked(x.plan.Epoch, x.j)
 	m.mu.Unlock()
+	if revoked != "" {
+		x.j.end(revoked)
+	}
 	if closing { // admitted a moment before, and missed by Close
 		x.j.end(stopping)
 	}

@@ -61,6 +61,8 @@ type Manager struct {
 	closing  bool
 	empty    *sync.Cond // when the last jail is gone
 	node     *trust.Node
+	epoch    uint64               // how often the configuration has changed
+	still    func(Holding) string // the last change's judgement; nil before the first
 
 	prepared *stock[*root]
 }
@@ -106,7 +108,8 @@ func (m *Manager) RefusesPeer(c peercred.Caller) *api.Error {
 // Plan is one exec that was decided and not yet started.
 type Plan struct {
 	Caller    peercred.Caller
-	Confined  bool // the caller is, more than the daemon
+	Epoch     uint64 // Manager.Epoch before the configuration was read that decided it
+	Confined  bool   // the caller is, more than the daemon
 	MaxJails  int
 	User      jail.User
 	Spec      *jail.Spec

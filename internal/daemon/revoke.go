@@ -18,9 +18,11 @@ type Holding struct {
 // theirs until they end. It returns how many jails were ended.
 func (m *Manager) Revoke(still func(Holding) string) int {
 	m.mu.Lock()
+	m.epoch++
+	m.still = still
 	ended := map[*liveJail]string{}
 	for _, j := range m.jails {
-		if reason := still(Holding{Caller: j.caller, Confined: j.confined, Spec: j.spec}); reason != "" {
+		if reason := still(j.holding()); reason != "" {
 			ended[j] = reason
 		}
 	}
@@ -34,6 +36,28 @@ func (m *Manager) Revoke(still func(Holding) string) int {
 		p.retire()
 	}
 	return len(ended)
+}
+
+// Epoch counts the changes of the configuration. A caller of Admit reads it before
+// the configuration: what it has decided then is judged anew if that has changed
+// by the time the jail comes into the table, where Revoke could see it.
+func (m *Manager) Epoch() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.epoch
+}
+
+// revoked says why a jail that was decided in an earlier epoch may not start, or
+// nothing. The table is locked.
+func (m *Manager) revoked(epoch uint64, j *liveJail) string {
+	if epoch == m.epoch || m.still == nil {
+		return ""
+	}
+	return m.still(j.holding())
+}
+
+func (j *liveJail) holding() Holding {
+	return Holding{Caller: j.caller, Confined: j.confined, Spec: j.spec}
 }
 
 // retire ends a process that has no jail, now or when its last one is gone.
