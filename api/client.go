@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 
 	"github.com/omnijail/omnijail/internal/peercred"
@@ -142,11 +144,15 @@ func exchange(conn net.Conn, method, path string, in any, header http.Header) (*
 		req.Header[k] = v
 	}
 	req.Header.Set("User-Agent", "omnijail")
-	if err := req.Write(conn); err != nil {
-		return nil, nil, fmt.Errorf("send to omnijaild: %w", err)
+	sent := req.Write(conn)
+	if sent != nil && !errors.Is(sent, syscall.EPIPE) {
+		return nil, nil, fmt.Errorf("send to omnijaild: %w", sent)
 	}
 	br := bufio.NewReader(conn)
-	resp, err := http.ReadResponse(br, req)
+	resp, err := http.ReadResponse(br, req) // also of a server that hung up: it may have said why
+	if sent != nil && err != nil {
+		return nil, nil, fmt.Errorf("send to omnijaild: %w", sent)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read from omnijaild: %w", err)
 	}

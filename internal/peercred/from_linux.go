@@ -135,6 +135,9 @@ func openPid(cred *unix.Ucred) (*os.File, error) {
 // alive is nil while the peer runs: a pidfd becomes readable when it ends.
 func (c Caller) alive() error {
 	fds := []unix.PollFd{{Fd: int32(c.must().pidfd.Fd()), Events: unix.POLLIN}}
+	if fds[0].Fd < 0 { // closed, and poll looks at nothing then
+		return ErrGone
+	}
 	for {
 		n, err := unix.Poll(fds, 0)
 		switch {

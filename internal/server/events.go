@@ -31,7 +31,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, c *caller) *api.
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	enc := json.NewEncoder(w)
 	if q.Get("follow") == "true" {
-		return s.follow(w, r, enc, f)
+		return s.follow(w, r, c, enc, f)
 	}
 	_, refused := s.past(enc, f)
 	return refused
@@ -53,7 +53,7 @@ func (s *Server) past(enc *json.Encoder, f audit.Filter) (last uint64, refused *
 }
 
 // follow sends what comes, after what there is since the time that was named.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, enc *json.Encoder, f audit.Filter) *api.Error {
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller, enc *json.Encoder, f audit.Filter) *api.Error {
 	ch, cancel := s.cfg.Manager.Journal().Subscribe(f)
 	defer cancel()
 	var last uint64
@@ -63,6 +63,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, enc *json.Encode
 			return refused
 		}
 	}
+	c.endTurn()
 	flush := http.NewResponseController(w)
 	flush.Flush()
 	for {

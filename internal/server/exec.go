@@ -43,10 +43,12 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, c *caller) *api.Er
 	if buf.Reader.Buffered() > 0 {
 		return nil // spoke before its turn: descriptors sent with those bytes are lost, so is the exec
 	}
-	conn.SetDeadline(time.Time{})
+	conn.SetDeadline(time.Now().Add(turnTimeout)) // a client that has its socket full does not keep its place
 	if _, err := conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + api.UpgradeProtocol + "\r\n\r\n")); err != nil {
 		return nil
 	}
+	conn.SetDeadline(time.Time{})
+	c.endTurn()
 	s.cfg.Manager.Run(ticket, c.conn)
 	return nil
 }
@@ -54,6 +56,9 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, c *caller) *api.Er
 // plan decides who runs what under which policy, or refuses.
 func (s *Server) plan(req *api.ExecRequest, c *caller) (*daemon.Plan, *api.Error) {
 	argv, cwd, refused := words(req)
+	if refused == nil {
+		refused = tooMuch(req, argv)
+	}
 	if refused != nil {
 		return nil, refused
 	}
@@ -89,7 +94,7 @@ func (s *Server) plan(req *api.ExecRequest, c *caller) (*daemon.Plan, *api.Error
 		return nil, refused
 	}
 	return &daemon.Plan{
-		Caller: c.Caller, Confined: c.confined, MaxJails: c.access.Jails, User: user, Spec: spec, Argv: argv, Cwd: cwd,
+		Caller: c.Caller, Epoch: c.epoch, Confined: c.confined, MaxJails: c.access.Jails, User: user, Spec: spec, Argv: argv, Cwd: cwd,
 		Context: req.Context, SecretFDs: req.SecretFDs, TTY: req.TTY,
 	}, nil
 }
@@ -170,6 +175,27 @@ func words(req *api.ExecRequest) (argv [][]byte, cwd string, refused *api.Error)
 		return bad("cwd: a path that is not UTF-8 cannot be granted in this build")
 	}
 	return argv, filepath.Clean(cwd), nil
+}
+
+// maxWords bounds arguments and variables together, in bytes with a pointer for
+// each: the kernel takes no more for a program, and a jail's plan keeps them.
+const maxWords = 2 << 20
+
+func tooMuch(req *api.ExecRequest, argv [][]byte) *api.Error {
+	const pointer = 8
+	n := len(req.Cwd) + len(req.CwdB64)
+	for _, a := range argv {
+		n += len(a) + pointer
+	}
+	for _, vars := range []map[string]string{req.Env, req.Context} {
+		for k, v := range vars {
+			n += len(k) + len(v) + pointer
+		}
+	}
+	if n > maxWords {
+		return api.Refuse(http.StatusBadRequest, "too_large", "arguments and environment are %d bytes together, more than a program can be given (%d)", n, maxWords)
+	}
+	return nil
 }
 
 func texts(argv [][]byte) []string {

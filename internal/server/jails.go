@@ -61,6 +61,7 @@ func (s *Server) drain(w http.ResponseWriter, r *http.Request, c *caller) *api.E
 		}
 		timeout = d
 	}
+	c.endTurn()
 	if left := s.cfg.Manager.Drain(r.Context(), timeout); left > 0 {
 		return api.Refuse(http.StatusServiceUnavailable, "draining", "%d jails still run; new ones are refused", left)
 	}

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"unicode/utf8"
@@ -39,7 +38,7 @@ func (s *Server) handler() http.Handler {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			c, refused := s.authorize(r)
 			if refused == nil {
-				refused = h(s, w, r, c)
+				refused = s.serve(h, w, r, c)
 			}
 			if refused != nil {
 				writeError(w, refused)
@@ -68,14 +67,11 @@ func reply(w http.ResponseWriter, v any) *api.Error {
 	return nil
 }
 
-// decode reads a body strictly: bounded, UTF-8 (JSON decoding would replace what
-// is not, and a path would name another file), no unknown field, nothing behind.
+// decode decodes a body strictly: UTF-8 (JSON decoding would replace what is not,
+// and a path would name another file), no unknown field, nothing behind.
 func decode(r *http.Request, out any) *api.Error {
-	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, api.MaxRequest))
-	var tooLong *http.MaxBytesError
+	b, err := io.ReadAll(r.Body) // in memory already, and bounded
 	switch {
-	case errors.As(err, &tooLong):
-		return api.Refuse(http.StatusBadRequest, "too_large", "the request is longer than %d bytes", api.MaxRequest)
 	case err != nil:
 		return api.Refuse(http.StatusBadRequest, "body", "read request: %v", err)
 	case !utf8.Valid(b):

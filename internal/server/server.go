@@ -26,16 +26,17 @@ type Config struct {
 
 // Server serves the control socket.
 type Server struct {
-	cfg  Config
-	http *http.Server
+	cfg   Config
+	http  *http.Server
+	turns turns
 }
 
 // New returns a Server that is not yet listening.
 func New(cfg Config) *Server {
-	s := &Server{cfg: cfg}
+	s := &Server{cfg: cfg, turns: turns{users: map[uint32]*turnsOf{}}}
 	s.http = &http.Server{
 		Handler:           s.handler(),
-		ConnContext:       s.identify,
+		ConnContext:       identify,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
@@ -46,7 +47,7 @@ func New(cfg Config) *Server {
 
 // Serve accepts callers until Close.
 func (s *Server) Serve(l net.Listener) error {
-	err := s.http.Serve(l)
+	err := s.http.Serve(newDoor(l, s.mostConns))
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -57,26 +58,21 @@ func (s *Server) Serve(l net.Listener) error {
 // Manager's to end.
 func (s *Server) Close() error { return s.http.Close() }
 
-type peerKey struct{}
-
-// peer is a connection's caller, or why there is none.
-type peer struct {
-	caller peercred.Caller
-	conn   *net.UnixConn
-	err    error
+// mostConns is the ceiling of one uid: as many jails as any entry of access
+// gives, each of which has a connection, and some to ask about them.
+func (s *Server) mostConns() int {
+	most := spareConns
+	for _, a := range s.cfg.Settings().Access {
+		most = max(most, spareConns+a.Jails)
+	}
+	return most
 }
 
-// identify asks the kernel once, when the connection is accepted.
-func (s *Server) identify(ctx context.Context, c net.Conn) context.Context {
-	p := &peer{}
-	uc, ok := c.(*net.UnixConn)
-	if !ok {
-		p.err = errors.New("not a Unix socket")
-		return context.WithValue(ctx, peerKey{}, p)
-	}
-	p.conn = uc
-	p.caller, p.err = peercred.From(uc)
-	context.AfterFunc(ctx, func() { p.caller.Close() })
+type peerKey struct{}
+
+// identify puts the connection where its requests find it.
+func identify(ctx context.Context, c net.Conn) context.Context {
+	p, _ := c.(*peerConn)
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
@@ -84,19 +80,22 @@ func (s *Server) identify(ctx context.Context, c net.Conn) context.Context {
 type caller struct {
 	peercred.Caller
 	access   *config.Access
-	confined bool // more than the daemon
+	confined bool   // more than the daemon
+	epoch    uint64 // of the configuration that it was judged by, or an earlier one
 	conn     *net.UnixConn
+	endTurn  func() // before an answer that lasts
 }
 
 // authorize answers for a request, or refuses it.
 func (s *Server) authorize(r *http.Request) (*caller, *api.Error) {
-	p, _ := r.Context().Value(peerKey{}).(*peer)
+	p, _ := r.Context().Value(peerKey{}).(*peerConn)
 	if p == nil || p.err != nil {
 		return nil, api.Refuse(http.StatusForbidden, "peer_unknown", "the kernel does not say who is calling")
 	}
 	if err := browserRequest(r); err != nil {
 		return nil, err
 	}
+	epoch := s.cfg.Manager.Epoch() // before what it stands for is read
 	set := s.cfg.Settings()
 	if err := s.cfg.Manager.RefusesPeer(p.caller); err != nil {
 		return nil, err
@@ -115,7 +114,7 @@ func (s *Server) authorize(r *http.Request) (*caller, *api.Error) {
 		return nil, api.Refuse(http.StatusForbidden, "no_access", "no access entry in omnijaild.yaml is for uid %d", p.caller.UID()).
 			Hint("the operator can add you to the group %q, or an entry to access:", set.Group)
 	}
-	return &caller{Caller: p.caller, access: access, confined: why != "", conn: p.conn}, nil
+	return &caller{Caller: p.caller, access: access, confined: why != "", epoch: epoch, conn: p.UnixConn}, nil
 }
 
 // browserRequest refuses what a web page could send through some forwarder.
