@@ -110,7 +110,7 @@ func (g *globals) policyCheck() *cobra.Command {
 				return policyErrors(err)
 			}
 			if g.json {
-				return printJSON(map[string]any{"policy": f.String(), "notes": notes})
+				return printJSON(map[string]any{"policy": f.String(), "notes": append([]string{}, notes...)})
 			}
 			if g.quiet {
 				return nil

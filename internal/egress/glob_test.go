@@ -111,7 +111,7 @@ func TestGlobsMeet(t *testing.T) {
 
 func TestNotes(t *testing.T) {
 	for text, want := range map[string]int{
-		"* *.github.io": 1, "* github.io": 0, "* *.example.com": 0, "* h.example/a/**/b": 1, "!* h.example/a/**/b": 0, "* *.corp": 0,
+		"* *.github.io": 1, "* github.io": 0, "* *.example.com": 0, "* h.example/a/**/b": 1, "* h.example/**/b": 0, "!* h.example/a/**/b": 0, "* *.corp": 0,
 	} {
 		r, err := ParseRule(text)
 		if err != nil {
