@@ -61,17 +61,20 @@ type Config struct {
 type Limits struct {
 	// Timeout is the longest time a command may run.
 	Timeout Duration `yaml:"timeout"`
-	// Memory is what a command and all it starts may use, swap included.
+	// Memory is what a command and all it starts may use, swap included;
+	// at least 16MiB.
 	Memory Size `yaml:"memory"`
-	// Pids is how many processes and threads it may have.
+	// Pids is how many processes and threads it may have; at least 16.
 	Pids int64 `yaml:"pids"`
 	// CPU is how many processors' time it may use.
 	CPU CPU `yaml:"cpu"`
-	// OpenFiles is how many descriptors each of its processes may have.
+	// OpenFiles is how many descriptors each of its processes may have; at
+	// least 16.
 	OpenFiles int64 `yaml:"open_files"`
 	// FileSize is the largest file it may write.
 	FileSize Size `yaml:"file_size"`
-	// Scratch is the size of its home, and of its /tmp, in memory.
+	// Scratch is the size of its home, and of its /tmp, in memory; at least
+	// 1MiB.
 	Scratch Size `yaml:"scratch"`
 }
 
