@@ -38,6 +38,7 @@ func (x *execution) start(ctx context.Context, env *environment) error {
 	if staged.files.Root != nil {
 		defer staged.files.Root.Close() // the jail has it by then
 	}
+	defer staged.release()
 	backend := x.m.cfg.Backends[x.j.spec.Backends[0]]
 	if backend == nil {
 		return &jail.UnsupportedError{Backend: x.j.spec.Backends[0], Feature: "this jail", Need: "a backend of this build"}
@@ -71,6 +72,8 @@ func (x *execution) start(ctx context.Context, env *environment) error {
 		return err
 	}
 	x.undo.Add(x.process.Close)
+	staged.release()
+	x.releaseOpened()
 	return x.letGo(ctx, channel)
 }
 
@@ -134,17 +137,27 @@ type staging struct {
 	plan   stage.Plan
 	files  stage.Descriptors
 	places []child.Place // for the wall behind the mounts
+	turn   func()        // gives back the turn of a start with many names
 }
 
 // stage clones the grants, has the scout find the names below them, and plans.
-func (x *execution) stage(ctx context.Context, env *environment) (*staging, error) {
-	st := &staging{}
+func (x *execution) stage(ctx context.Context, env *environment) (_ *staging, err error) {
+	st := &staging{turn: func() {}}
+	defer func() {
+		if err != nil {
+			st.release()
+		}
+	}()
+	if nameCount(x.opened.Reply.Grants) > manyNames {
+		if st.turn, err = x.m.crowded.take(ctx, x.j.owner); err != nil {
+			return nil, err
+		}
+	}
 	for i, g := range x.opened.Reply.Grants {
 		tree, err := stage.CloneTree(x.opened.Grants[i], g.Write)
 		if err != nil {
 			return nil, fmt.Errorf("grant %s: %w", audit.Escape(g.Path), err)
 		}
-		x.undo.Add(tree.Close)
 		st.files.Trees = append(st.files.Trees, tree)
 	}
 	names, err := x.opened.Resolve(ctx, st.files.Trees)
@@ -152,7 +165,6 @@ func (x *execution) stage(ctx context.Context, env *environment) (*staging, erro
 		return nil, err
 	}
 	st.files.Names = names
-	x.undo.Add(func() error { closeNames(names); return nil })
 	if err := x.terminal(st); err != nil {
 		return nil, err
 	}
@@ -357,16 +369,6 @@ func wallMode(spec *jail.Spec) child.WallMode {
 		return child.WallScopes
 	}
 	return child.WallFiles
-}
-
-func closeNames(names [][]*os.File) {
-	for _, list := range names {
-		for _, f := range list {
-			if f != nil {
-				f.Close()
-			}
-		}
-	}
 }
 
 // closeOnce closes a file that the start may have closed by then.

@@ -61,6 +61,7 @@ type Manager struct {
 	closing  bool
 	empty    *sync.Cond // when the last jail is gone
 	node     *trust.Node
+	crowded  crowded
 	epoch    uint64               // how often the configuration has changed
 	still    func(Holding) string // the last change's judgement; nil before the first
 

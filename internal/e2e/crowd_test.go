@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -53,4 +54,35 @@ func TestS14_OneUidDoesNotTakeAllConnections(t *testing.T) {
 			t.Fatal("the places of closed connections are not given back")
 		}
 	}
+}
+
+// A directory full of hidden names costs the daemon descriptors for the moment in
+// which they are hidden, and not as long as the command runs.
+func TestS14_HiddenNamesAreNotHeldOpen(t *testing.T) {
+	n := NewNode(t, Options{NoLab: true})
+	const many = 3000
+	files := map[string]string{}
+	for i := range many {
+		files[fmt.Sprintf(".hidden%d", i)] = ""
+	}
+	cmd := n.Command(t, Ctl{UID: Alice, Dir: n.Workspace(t, Alice, files), Args: []string{"exec", "--read", ".", "--", "sh", "-c", "echo runs; read x"}})
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var out syncBuffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !out.waitFor("runs", n.exited) {
+		t.Fatalf("the jail did not start: %s", out.String())
+	}
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", n.PID()))
+	if err != nil || len(open) > many/2 {
+		t.Errorf("%d descriptors are open, %v", len(open), err)
+	}
+	in.Close()
+	cmd.Wait()
 }
