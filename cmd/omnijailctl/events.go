@@ -128,6 +128,12 @@ func newAudit(g *globals) *cobra.Command {
 	cmd := group(&cobra.Command{Use: "audit", Short: "check the journal's chain"})
 	cmd.AddCommand(later("prove", "proofs of single lines"), &cobra.Command{
 		Use: "verify [FILE]", Short: "prove that no line of a journal was changed", Args: nArgs(0, 1),
+		Long: `Prove that no line of a journal was changed, removed or put in. Without FILE it is
+read from standard input: files that were set aside go first.
+
+Lines cut off at the end, or a journal written anew, leave a chain too: compare the
+last hash with one that you keep elsewhere.`,
+		Example: "  sudo omnijailctl audit verify /var/lib/omnijail/audit.jsonl",
 		RunE: func(_ *cobra.Command, args []string) error {
 			f := os.Stdin
 			if len(args) == 1 {
@@ -137,11 +143,15 @@ func newAudit(g *globals) *cobra.Command {
 				}
 				defer f.Close()
 			}
-			if err := audit.Verify(f); err != nil {
+			chain, err := audit.Verify(f)
+			if err != nil {
 				return err
 			}
+			if g.json {
+				return printJSON(map[string]any{"first": chain.First, "last": chain.Last, "hash": chain.Hash})
+			}
 			if !g.quiet {
-				fmt.Println("the chain holds")
+				fmt.Printf("the chain holds from record %d to %d, whose hash is %s\n", chain.First, chain.Last, chain.Hash)
 			}
 			return nil
 		},

@@ -169,6 +169,7 @@ func (g *globals) printAnswer(a policy.Answer) error {
 func (g *globals) policyTrust() *cobra.Command {
 	return &cobra.Command{
 		Use: "trust [FILE]", Short: "obey this content of a policy file from now on", Args: nArgs(0, 1),
+		Long: "Obey this content of a policy file from now on, ./" + policy.LocalName + " without FILE. A change of what it means\nasks again.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			path := "./" + policy.LocalName
 			if len(args) == 1 {

@@ -54,7 +54,7 @@ func TestS22_AFloodSilencesOnlyItsOwnUser(t *testing.T) {
 	fill(t, j, 1003)
 	fill(t, j, 1004)
 	write(t, j, Record{Kind: KindExec, UID: 0}, Record{Kind: KindCredential, UID: 1004})
-	if err := Verify(bytes.NewReader(everything(t, o.File))); err != nil {
+	if _, err := Verify(bytes.NewReader(everything(t, o.File))); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -85,7 +85,7 @@ func TestS22_RotationDeletesOnlyWhatIsOldEnough(t *testing.T) {
 	if len(after) != len(before)-1 || after[0] != before[1] {
 		t.Fatalf("%d files became %d", len(before), len(after))
 	}
-	if err := Verify(bytes.NewReader(everything(t, o.File))); err != nil {
+	if _, err := Verify(bytes.NewReader(everything(t, o.File))); err != nil {
 		t.Fatal(err)
 	}
 	fill(t, j, 1000)

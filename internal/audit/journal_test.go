@@ -83,7 +83,7 @@ func TestChainGoesOnThroughRotationAndReopening(t *testing.T) {
 		t.Fatalf("nothing was set aside: %v", paths)
 	}
 	all := everything(t, o.File)
-	if err := Verify(bytes.NewReader(all)); err != nil {
+	if _, err := Verify(bytes.NewReader(all)); err != nil {
 		t.Fatal(err)
 	}
 	if n := bytes.Count(all, []byte("\n")); uint64(n) != last {
@@ -125,12 +125,12 @@ func TestVerifyNamesTheFirstBadLine(t *testing.T) {
 			lines[i] = bytes.Clone(good[i])
 		}
 		var bad *VerifyError
-		err := Verify(bytes.NewReader(bytes.Join(c.change(lines), nil)))
+		_, err := Verify(bytes.NewReader(bytes.Join(c.change(lines), nil)))
 		if !errors.As(err, &bad) || bad.Line != c.line {
 			t.Errorf("%s: %v, want line %d", name, err, c.line)
 		}
 	}
-	if err := Verify(bytes.NewReader(bytes.Join(good, nil))); err != nil {
+	if _, err := Verify(bytes.NewReader(bytes.Join(good, nil))); err != nil {
 		t.Error(err)
 	}
 }
@@ -176,7 +176,7 @@ func TestAFullDiskIsAnErrorAndLeavesNoTornLine(t *testing.T) {
 		t.Fatalf("the file grew by %q", after[len(before):])
 	}
 	write(t, j, request(1000, 4))
-	if err := Verify(bytes.NewReader(everything(t, o.File))); err != nil {
+	if _, err := Verify(bytes.NewReader(everything(t, o.File))); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -198,7 +198,7 @@ func TestATornLastLineIsRemovedAndSaidSo(t *testing.T) {
 	if err != nil || len(recs) != 5 || recs[3].Kind != KindJournal || !strings.Contains(recs[3].Reason, "70 bytes") {
 		t.Fatalf("%v, %+v", err, recs)
 	}
-	if err := Verify(bytes.NewReader(everything(t, o.File))); err != nil {
+	if _, err := Verify(bytes.NewReader(everything(t, o.File))); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -19,35 +19,50 @@ func (e *VerifyError) Error() string { return fmt.Sprintf("line %d: %v", e.Line,
 // Unwrap returns what is wrong with the line.
 func (e *VerifyError) Unwrap() error { return e.Err }
 
+// Chain is what Verify has read: the numbers of the first and the last record,
+// and the hash of the last.
+type Chain struct {
+	First, Last uint64
+	Hash        string
+}
+
+// ErrNoRecord is the error of a journal with nothing in it, which proves nothing.
+var ErrNoRecord = errors.New("there is no record in it")
+
 // Verify reads a journal file, or several in order, and checks that no line was
 // changed, removed or put in. The first line is taken as it is, since a file
 // that was set aside begins in the middle of its chain. It returns *VerifyError,
-// or the reader's own error. Whoever can rewrite the whole file can make a new
-// chain: compare the last hash with one that was kept elsewhere.
-func Verify(r io.Reader) error {
+// ErrNoRecord, or the reader's own error. Whoever can rewrite the whole file can
+// make a new chain, and lines that were cut off at its end leave one: compare the
+// last hash with one that was kept elsewhere.
+func Verify(r io.Reader) (Chain, error) {
 	lines := newLines(r)
+	var first uint64
 	var end head
 	for n := 1; ; n++ {
 		line, err := lines.next()
+		if errors.Is(err, io.EOF) && n == 1 {
+			return Chain{}, ErrNoRecord
+		}
 		if errors.Is(err, io.EOF) {
-			return nil
+			return Chain{first, end.seq, end.hash}, nil
 		}
 		if errors.Is(err, errLine) {
-			return &VerifyError{n, err}
+			return Chain{}, &VerifyError{n, err}
 		}
 		if err != nil {
-			return err
+			return Chain{}, err
 		}
 		rec, err := decode(line)
 		if err != nil {
-			return &VerifyError{n, err}
+			return Chain{}, &VerifyError{n, err}
 		}
 		if n == 1 {
-			end = head{rec.Seq, rec.Hash}
+			first, end = rec.Seq, head{rec.Seq, rec.Hash}
 			continue
 		}
 		if end, err = end.follow(rec); err != nil {
-			return &VerifyError{n, err}
+			return Chain{}, &VerifyError{n, err}
 		}
 	}
 }
