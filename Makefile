@@ -77,7 +77,7 @@ install: build ## onto this machine, below DESTDIR
 	packaging/install $(BIN) '$(DESTDIR)'
 
 .PHONY: uninstall
-uninstall: ## remove what install put there
+uninstall: ## remove what install put there; /etc/omnijail and the journal stay
 	packaging/install --remove '$(DESTDIR)'
 
 .PHONY: clean
