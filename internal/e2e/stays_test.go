@@ -71,8 +71,14 @@ func TestS17_AClientThatDoesNotRead(t *testing.T) {
 	n := NewNode(t, Options{NoLab: true})
 	conn, stdout := startRaw(t, n, "python3", "-c", `
 import socket
-for i in range(3000):
+for i in range(200):
     try: socket.getaddrinfo("n%d.%s.test" % (i, "x" * 60), 443)
+    except OSError: pass
+for i in range(600):
+    try:
+        with socket.create_connection(("192.0.%d.%d" % (2 + i // 250, 1 + i % 250), 80), 5) as s:
+            s.sendall(b"GET /%s HTTP/1.1\r\nHost: a.test\r\n\r\n" % (b"x" * 200))
+            s.recv(1)
     except OSError: pass`)
 	if _, err := io.ReadAll(stdout); err != nil { // until the command has ended
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
@@ -162,5 +163,21 @@ func TestRefusedNamesAreToldBeforeTheEnd(t *testing.T) {
 		if ev := r.receive().(wire.Event); ev.Name != name {
 			t.Errorf("got %+v, want %s", ev, name)
 		}
+	}
+}
+
+// Ever new names do not fill the journal: a window has room for so many.
+func TestS22_EverNewNamesAreNotAllWrittenDown(t *testing.T) {
+	w, begin, told := &names{}, time.Now(), 0
+	for range 10 * windowNames {
+		if w.within(begin) {
+			told++
+		}
+	}
+	if told != windowNames {
+		t.Errorf("%d names are told in one window", told)
+	}
+	if !w.within(begin.Add(nameWindow)) {
+		t.Error("the next window has no room")
 	}
 }

@@ -2,16 +2,21 @@ package egressd
 
 import (
 	"context"
+	"time"
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 )
 
-// A jail can ask for names faster than anyone can write them down. What is behind
-// the queue is dropped, and a name is told once until seenNames others were.
+// A jail can ask for names faster than anyone can write them down, and for as
+// many as would fill its user's share of the journal. What is behind the queue is
+// dropped, a name is told once until seenNames others were, and of new ones
+// windowNames are told in a nameWindow, the last of them as a flood.
 const (
-	nameQueue = 64
-	seenNames = 1024
+	nameQueue   = 64
+	seenNames   = 1024
+	windowNames = 200
+	nameWindow  = 10 * time.Second
 )
 
 type refusedName struct {
@@ -24,6 +29,8 @@ type names struct {
 	a     *auditor
 	queue chan refusedName
 	seen  map[refusedName]bool
+	since time.Time     // the window's begin
+	count int           // of names told in it
 	told  chan struct{} // closed when the last one has been sent
 }
 
@@ -55,8 +62,13 @@ func (w *names) run(ctx context.Context) {
 // runs ahead of the journal, but not at the jail's end. Nothing hangs on the
 // outcome: the name stays without an address.
 func (w *names) record(ctx context.Context, n refusedName) {
+	if !w.first(n) || !w.within(time.Now()) {
+		return
+	}
+	if w.count == windowNames {
+		n.code = audit.CodeFlood
+	}
 	switch {
-	case !w.first(n):
 	case ctx.Err() != nil:
 		w.a.ledger.note(w.a.refused(n))
 	default:
@@ -72,6 +84,18 @@ func (w *names) first(n refusedName) bool {
 		clear(w.seen)
 	}
 	w.seen[n] = true
+	return true
+}
+
+// within counts a name and reports whether the window has room for it.
+func (w *names) within(now time.Time) bool {
+	if now.Sub(w.since) >= nameWindow {
+		w.since, w.count = now, 0
+	}
+	if w.count == windowNames {
+		return false
+	}
+	w.count++
 	return true
 }
 
