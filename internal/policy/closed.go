@@ -70,10 +70,18 @@ func checkSecretFDs(d *Document, req Request, rep *report) {
 	}
 }
 
+// maxPresets bounds the presets that a request may add. There are not as many, and
+// each is read and merged anew.
+const maxPresets = 64
+
 // added returns the document with what the request adds. Presets go below it,
 // so that its own scalars stand; denials of either stay.
 func added(d *Document, req Request, rep *report) *Document {
 	if len(req.Add.Presets)+len(req.Add.Write)+len(req.Add.Read)+len(req.Add.Allow) == 0 {
+		return d
+	}
+	if n := len(req.Add.Presets); n > maxPresets {
+		rep.errorf(Pos{File: "--preset"}, "", "%d presets, more than %d", n, maxPresets)
 		return d
 	}
 	var base *node

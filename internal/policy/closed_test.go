@@ -87,6 +87,10 @@ func TestS07_PresetsAreOpen(t *testing.T) {
 	if _, err := Compile(doc, req, facts()); err != nil {
 		t.Errorf("a preset twice: %v", err)
 	}
+	req.Add.Presets = slices.Repeat([]string{"github-read"}, maxPresets+1)
+	if _, err := Compile(doc, req, facts()); err == nil {
+		t.Errorf("%d presets are merged one after the other", maxPresets+1)
+	}
 }
 
 // A secret may be sent for a credential that the request itself adds.
