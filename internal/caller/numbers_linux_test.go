@@ -16,11 +16,12 @@ func TestAScoutStartsWhateverTheNumbersOfDescriptors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := os.NewFile(uintptr(fd), "high")
-		s, err := c.start(someone, f)
-		f.Close()
+		high := c
+		high.Init = os.NewFile(uintptr(fd), "high")
+		s, err := high.start()
+		high.Init.Close()
 		if err != nil {
-			t.Errorf("beside descriptor %d: %v", fd, err)
+			t.Errorf("executable at descriptor %d: %v", fd, err)
 			continue
 		}
 		s.end()

@@ -19,6 +19,7 @@ const OpenTime = 10 * time.Second
 // Options of Open.
 type Options struct {
 	Child
+	Scout     *Scout   // in Group, serves this once; stays the caller's to close. nil starts one
 	Conn      *os.File // the client's connection when Request.Stdio; stays the caller's
 	Listeners []string // paths of our sockets, as bound
 	Request   jail.OpenRequest
@@ -42,16 +43,16 @@ func Open(ctx context.Context, o Options) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	var extra []*os.File
-	if o.Request.Stdio {
-		extra = append(extra, o.Conn)
-	}
-	s, err := o.start(as.UID, extra...)
+	s, err := o.scout(as.UID)
 	if err != nil {
 		return nil, err
 	}
 	defer s.until(ctx, OpenTime)()
-	opened, err := s.open(child.ScoutAsk{As: as, Listeners: o.Listeners, Open: &o.Request})
+	var conn []*os.File
+	if o.Request.Stdio {
+		conn = append(conn, o.Conn)
+	}
+	opened, err := s.open(child.ScoutAsk{As: as, Listeners: o.Listeners, Open: &o.Request}, conn)
 	if err != nil {
 		s.end()
 		return nil, fmt.Errorf("open as uid %d: %w", as.UID, contextError(ctx, err))
@@ -59,8 +60,19 @@ func Open(ctx context.Context, o Options) (*Opened, error) {
 	return opened, nil
 }
 
-func (s *process) open(ask child.ScoutAsk) (*Opened, error) {
-	if err := s.conn.Send(ask); err != nil {
+// scout is the one that serves uid.
+func (o *Options) scout(uid uint32) (*process, error) {
+	if o.Scout != nil {
+		return o.Scout.serve(uid)
+	}
+	return o.startFor(uid)
+}
+
+func (s *process) open(ask child.ScoutAsk, conn []*os.File) (*Opened, error) {
+	again := stillNonblocking(conn)
+	err := s.conn.Send(ask, conn...)
+	again()
+	if err != nil {
 		return nil, err
 	}
 	var reply jail.OpenReply

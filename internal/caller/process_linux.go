@@ -37,7 +37,7 @@ type process struct {
 	conn  *seqpacket.Conn
 	cmd   *exec.Cmd
 	group Group
-	uid   uint32
+	uid   uint32        // whose it is, once it serves
 	ended chan struct{} // closed when the child is reaped
 	once  sync.Once
 }
@@ -47,10 +47,7 @@ const firstExtra = 3
 
 // start starts a scout with an empty environment, as root: it changes its ids
 // itself, after the exec.
-func (c Child) start(uid uint32, extra ...*os.File) (*process, error) {
-	if err := abandoned.admit(uid); err != nil {
-		return nil, err
-	}
+func (c Child) start() (*process, error) {
 	conn, theirs, err := seqpacket.Pair()
 	if err != nil {
 		return nil, err
@@ -58,7 +55,7 @@ func (c Child) start(uid uint32, extra ...*os.File) (*process, error) {
 	defer theirs.Close()
 	// The executable is one more descriptor of the child's, so that the path
 	// means it there, after the others were put into their places.
-	files := append(append([]*os.File{theirs}, extra...), c.Init)
+	files := []*os.File{theirs, c.Init}
 	cmd := &exec.Cmd{
 		Path:        "/proc/self/fd/" + strconv.Itoa(firstExtra+len(files)-1),
 		Args:        []string{"omnijail-init", "open"},
@@ -67,14 +64,11 @@ func (c Child) start(uid uint32, extra ...*os.File) (*process, error) {
 		ExtraFiles:  files,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	again := stillNonblocking(extra)
-	err = c.Group.Start(cmd)
-	again()
-	if err != nil {
+	if err := c.Group.Start(cmd); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("start scout: %w", err)
 	}
-	s := &process{conn: conn, cmd: cmd, group: c.Group, uid: uid, ended: make(chan struct{})}
+	s := &process{conn: conn, cmd: cmd, group: c.Group, ended: make(chan struct{})}
 	go func() {
 		cmd.Wait()
 		close(s.ended)
@@ -83,7 +77,7 @@ func (c Child) start(uid uint32, extra ...*os.File) (*process, error) {
 }
 
 // stillNonblocking returns a function that makes those of files nonblocking that
-// are so now. Passing a file to a child makes its description blocking, and that
+// are so now. Passing a file on makes its description blocking, and that
 // of a client's connection is the daemon's own: no deadline of the daemon's would
 // hold on it, and a client that neither reads nor closes would keep it for ever.
 func stillNonblocking(files []*os.File) (again func()) {
@@ -111,6 +105,18 @@ func (s *process) until(ctx context.Context, d time.Duration) (release func()) {
 	s.conn.SetDeadline(time.Time{})
 	stop := context.AfterFunc(ctx, func() { s.conn.SetDeadline(time.Unix(1, 0)) })
 	return func() { stop(); cancel() }
+}
+
+// startFor starts a scout that serves uid.
+func (c Child) startFor(uid uint32) (*process, error) {
+	if err := abandoned.admit(uid); err != nil {
+		return nil, err
+	}
+	s, err := c.start()
+	if err == nil {
+		s.uid = uid
+	}
+	return s, err
 }
 
 // dyingTime is how long a killed scout may take before it is left behind.

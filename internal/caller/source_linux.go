@@ -32,7 +32,7 @@ func ResolveSource(ctx context.Context, o SourceOptions) (jail.SourceReply, erro
 	if err != nil {
 		return jail.SourceReply{}, err
 	}
-	s, err := o.start(as.UID)
+	s, err := o.startFor(as.UID)
 	if err != nil {
 		return jail.SourceReply{}, err
 	}

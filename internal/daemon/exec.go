@@ -81,6 +81,7 @@ func (x *execution) run(ctx context.Context, cancel context.CancelCauseFunc) api
 		err = x.start(ctx, env)
 	}
 	x.m.prepared.refill()
+	x.m.scouts.refill()
 	if err != nil {
 		return x.failure(ctx, err)
 	}

@@ -127,18 +127,19 @@ func sourceKeys(spec *jail.Spec) []string {
 // that is the caller.
 func (x *execution) scout(ctx context.Context) error {
 	m, p := x.m, x.plan
-	group, err := m.scoutGroup("scout-" + x.j.id.String())
+	ready, err := m.takeScout()
 	if err != nil {
 		return err
 	}
-	x.undo.Add(func() error { return m.removeGroup(group) })
+	x.undo.Add(ready.Close)
 	conn, err := x.conn.File()
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	x.opened, err = caller.Open(ctx, caller.Options{
-		Child:     caller.Child{Init: m.cfg.Init, Caller: p.Caller, Group: group},
+		Child:     caller.Child{Init: m.cfg.Init, Caller: p.Caller, Group: ready.group},
+		Scout:     ready.Scout,
 		Conn:      conn,
 		Listeners: []string{m.cfg.Settings().Socket},
 		Request: jail.OpenRequest{

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/omnijail/omnijail/api"
@@ -66,6 +67,8 @@ type Manager struct {
 	still    func(Holding) string // the last change's judgement; nil before the first
 
 	prepared *stock[*root]
+	scouts   *stock[*scout]
+	scoutNo  atomic.Uint64
 }
 
 // New returns a Manager without jails. Close ends it.
@@ -81,6 +84,7 @@ func New(cfg Config) (*Manager, error) {
 	}
 	m.empty = sync.NewCond(&m.mu)
 	m.prepared = m.newRoots()
+	m.scouts = newStock(readyScouts, m.newScout)
 	return m, nil
 }
 
@@ -214,6 +218,7 @@ func (m *Manager) Close() {
 	}
 	m.auditor.close()
 	m.prepared.close()
+	m.scouts.close()
 }
 
 const stopping = "omnijaild is stopping"

@@ -7,7 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var egressGroup = regexp.MustCompile(`omnijail-[0-9a-f]+/egress-`)
+// The cgroups of what a daemon keeps beside the jails.
+var (
+	egressGroup = regexp.MustCompile(`omnijail-[0-9a-f]+/egress-`)
+	scoutGroup  = regexp.MustCompile(`omnijail-[0-9a-f]+/scout-`)
+)
 
 // point is a moment of an exec at which everything stands still, and which
 // processes there are then, beside the daemon.

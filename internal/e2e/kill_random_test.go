@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,11 +135,16 @@ func (s *scene) afterPart(t *testing.T, victim string) {
 		t.Errorf("after the death of %s: exit %d, stderr %q", victim, o.Exit, o.Stderr)
 	}
 	until(t, "the daemon is done with the exec", func() bool {
+		waiting := 0
 		for _, g := range s.live(t) {
-			if !strings.HasPrefix(g, "egress-") {
+			switch kind, _, _ := strings.Cut(g, "-"); {
+			case kind == "egress":
+			case kind == "scout" && !slices.ContainsFunc(group(s.groups.dir+"/"+g).members(), hasServed):
+				waiting++
+			default:
 				return false
 			}
 		}
-		return true
+		return waiting <= 2 // as many as a daemon keeps ready
 	})
 }

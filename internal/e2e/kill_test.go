@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -256,10 +257,17 @@ func (s *scene) gone(t *testing.T) {
 	same(t, "the node's mounts", s.mounts, mountsBelow(t, s.n.Dir))
 }
 
-// ownedByDaemon reports whether a process is an egress process of a live daemon.
+// ownedByDaemon reports whether a process is an egress process of a live daemon or
+// a scout that waits: one that has served is its caller's for good.
 func (s *scene) ownedByDaemon(line string) bool {
 	var pid int
 	fmt.Sscan(line, &pid)
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-	return egressGroup.Match(b)
+	return egressGroup.Match(b) || scoutGroup.Match(b) && !hasServed(pid)
+}
+
+// hasServed reports whether a scout has become somebody.
+func hasServed(pid int) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	return err == nil && !strings.Contains(string(status), "\nUid:\t0\t0\t0\t0\n")
 }

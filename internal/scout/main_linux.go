@@ -14,11 +14,8 @@ import (
 	"github.com/omnijail/omnijail/internal/seqpacket"
 )
 
-// The descriptors a scout starts with.
-const (
-	daemonFD = 3
-	clientFD = 4
-)
+// daemonFD is the descriptor that a scout starts with.
+const daemonFD = 3
 
 // exitFailed is the exit code after a failure that could not be reported.
 const exitFailed = 125
@@ -30,6 +27,10 @@ func Main(args []string) int {
 	conn := seqpacket.New(os.NewFile(daemonFD, "daemon"))
 	// What was inherited stays here: a source command gets none of it.
 	if err := unix.CloseRange(daemonFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil || len(args) != 0 {
+		return exitFailed
+	}
+	// It may have been started ahead of time, and wait as root.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return exitFailed
 	}
 	var ask child.ScoutAsk
@@ -55,7 +56,7 @@ func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File) error {
 	case err != nil:
 		return conn.Send(child.OpenReply{Err: refusal(err)})
 	}
-	return serveOpen(conn, ask)
+	return serveOpen(conn, ask, files)
 }
 
 // refusal puts any error into the shape of the API's own.

@@ -11,6 +11,7 @@ import (
 type session struct {
 	ask    child.ScoutAsk
 	req    *child.OpenRequest
+	client []*os.File // the client's connection, when it passes descriptors
 	mounts mounts
 	cwd    string   // canonical
 	grants []*grant // sorted by path, so that parents are mounted first
@@ -21,8 +22,8 @@ type session struct {
 
 // serveOpen answers an open request, then resolves names below staged trees until
 // the daemon closes the connection.
-func serveOpen(conn *seqpacket.Conn, ask child.ScoutAsk) error {
-	s := &session{ask: ask, req: ask.Open}
+func serveOpen(conn *seqpacket.Conn, ask child.ScoutAsk, client []*os.File) error {
+	s := &session{ask: ask, req: ask.Open, client: client}
 	reply, files, err := s.open()
 	if err != nil {
 		return conn.Send(child.OpenReply{Err: refusal(err)})
@@ -47,7 +48,7 @@ func serveOpen(conn *seqpacket.Conn, ask child.ScoutAsk) error {
 func (s *session) open() (reply child.OpenReply, files []*os.File, err error) {
 	var stdio, secrets []*os.File
 	if s.req.Stdio {
-		if stdio, secrets, err = receive(clientFD, len(s.req.SecretFDs)); err != nil {
+		if stdio, secrets, err = receive(s.client, len(s.req.SecretFDs)); err != nil {
 			return reply, nil, err
 		}
 	}
