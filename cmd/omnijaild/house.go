@@ -36,6 +36,8 @@ const (
 	spawners    = 4
 	// sweepTimeout bounds the removal of what a killed daemon left.
 	sweepTimeout = 30 * time.Second
+	// lockTimeout bounds the wait for a run directory that another daemon has.
+	lockTimeout = 2 * time.Second
 )
 
 // house is everything that the daemon holds open.
@@ -213,7 +215,13 @@ func (h *house) lock(set *config.Config) error {
 		return err
 	}
 	h.undo.Add(f.Close)
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	// A child that a killed daemon had just forked has its lock until it executes.
+	for end := time.Now().Add(lockTimeout); ; time.Sleep(10 * time.Millisecond) {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil || time.Now().After(end) {
+			break
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("another omnijaild uses %s: give this one its own --run-dir", set.RunDir)
 	}
 	return nil
