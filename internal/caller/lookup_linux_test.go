@@ -33,7 +33,7 @@ func TestTheExecutableIsFoundAsAShellWould(t *testing.T) {
 		{w + "/bin/tool", "", w + "/bin/tool", "", 0},
 		{"tool", "bin", w + "/bin/tool", "", 0}, // a relative directory in PATH is below cwd
 		{"plain", w + "/bin", "", "not_executable", 126},
-		{"directory", path, "", "not_executable", 126},
+		{"directory", path, "", "not_found", 127}, // as if it were not there
 		{"./bin", path, "", "not_executable", 126},
 		{"./bin/plain", path, "", "not_executable", 126},
 		{"./bin/loop", path, "", "not_executable", 126},
