@@ -40,6 +40,7 @@ type process struct {
 	uid   uint32        // whose it is, once it serves
 	ended chan struct{} // closed when the child is reaped
 	once  sync.Once
+	kill  sync.Once
 }
 
 // firstExtra is the number of ExtraFiles[0] in a child.
@@ -122,12 +123,19 @@ func (c Child) startFor(uid uint32) (*process, error) {
 // dyingTime is how long a killed scout may take before it is left behind.
 const dyingTime = 2 * time.Second
 
-// end kills the scout and all that it started. It may be called again.
-func (s *process) end() {
-	s.once.Do(func() {
+// dismiss kills the scout and all that it started, without waiting for that.
+func (s *process) dismiss() {
+	s.kill.Do(func() {
 		s.conn.Close()
 		s.cmd.Process.Kill()
 		s.group.Kill()
+	})
+}
+
+// end kills the scout and all that it started, and waits. It may be called again.
+func (s *process) end() {
+	s.once.Do(func() {
+		s.dismiss()
 		select {
 		case <-s.ended:
 		case <-time.After(dyingTime):

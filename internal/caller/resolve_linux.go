@@ -16,10 +16,10 @@ import (
 // Resolve lends the scout one staged tree per grant, in their order, and returns
 // the O_PATH descriptors of the names below each, in the order Held, ReadOnly,
 // Masked; one is nil where a masked name has gone meanwhile. Every descriptor lies
-// on the mount of its tree. The scout is done then.
+// on the mount of its tree. The scout is killed then.
 func (o *Opened) Resolve(ctx context.Context, trees []*os.File) ([][]*os.File, error) {
 	s := o.scout
-	defer s.end()
+	defer s.dismiss() // Close waits for its death
 	defer s.until(ctx, OpenTime)()
 	reply, files, err := s.names(trees)
 	if err != nil {
