@@ -1,7 +1,7 @@
 // Package caller is the daemon's side of the scout, the child that becomes the
 // caller so that root never looks at a user's files.
 //
-// Open starts one, hands it the request (and the client's connection when stdio
+// Open starts one, or asks one that Start made ahead of time, hands it the request (and the client's connection when stdio
 // is passed) and returns what it opened: O_PATH descriptors of the grants and
 // pins, vetted stdio, sealed secrets. Resolve lends it the staged trees and gets a
 // descriptor per name to mask or protect below them. ResolveSource has the value
