@@ -66,15 +66,25 @@ func (p *egressProc) hello(ctx context.Context, config *os.File) error {
 	return err
 }
 
-// attach hands over a jail and its sockets.
-func (p *egressProc) attach(ctx context.Context, j *liveJail, spec *os.File, socks [4]*os.File) (wire.Answer, error) {
+// enlist counts a jail among the process's own, so that it is not ended for want
+// of one, and reports whether the process takes new jails at all. The caller
+// detaches it.
+func (p *egressProc) enlist(j *liveJail) bool {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended || p.retired {
+		return false
+	}
 	p.jails[j.id.String()] = j
 	if p.idle != nil {
 		p.idle.Stop()
 		p.idle = nil
 	}
-	p.mu.Unlock()
+	return true
+}
+
+// attach hands over a jail that was enlisted, and its sockets.
+func (p *egressProc) attach(ctx context.Context, j *liveJail, spec *os.File, socks [4]*os.File) (wire.Answer, error) {
 	return p.ask(ctx, func(seq uint32) wire.Message {
 		return wire.Attach{
 			Seq: seq, Jail: j.id.String(), Spec: spec,
@@ -101,7 +111,7 @@ func (p *egressProc) detach(id jail.ID) {
 	if p.retired {
 		wait = 0
 	}
-	p.idle = time.AfterFunc(wait, func() { p.end(nil) })
+	p.idle = time.AfterFunc(wait, p.retire)
 }
 
 // egressIdle is how long a process without a jail is kept: its spare keys and

@@ -33,8 +33,9 @@ const (
 
 var errEgressFailing = fmt.Errorf("the egress process ended %d times within %v: see the daemon's log", maxStarts, startWindow)
 
-// egressFor returns the live egress process of key, starting it if need be.
-func (m *Manager) egressFor(ctx context.Context, key egressKey) (*egressProc, error) {
+// egressFor returns the live egress process of key with j enlisted, starting the
+// process if need be.
+func (m *Manager) egressFor(ctx context.Context, key egressKey, j *liveJail) (*egressProc, error) {
 	m.mu.Lock()
 	turn := m.starting[key]
 	if turn == nil {
@@ -48,17 +49,20 @@ func (m *Manager) egressFor(ctx context.Context, key egressKey) (*egressProc, er
 	m.mu.Lock()
 	p := m.procs[key]
 	m.mu.Unlock()
-	if p != nil {
-		select {
-		case <-p.dead:
-		default:
-			return p, nil
-		}
+	if p != nil && p.enlist(j) {
+		return p, nil
 	}
 	if err := m.countStart(key); err != nil {
 		return nil, err
 	}
-	return m.startEgress(ctx, key)
+	p, err := m.startEgress(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if !p.enlist(j) {
+		return nil, errEgressGone
+	}
+	return p, nil
 }
 
 // countStart refuses a start beyond the window's number. Only starts after a

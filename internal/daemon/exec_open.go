@@ -78,25 +78,26 @@ func (x *execution) connect(ctx context.Context, env *environment) error {
 	}
 	env.net = n
 	x.undo.Add(n.Close)
-	proc, err := m.egressFor(ctx, egressKey{Caller: x.j.owner, RunAs: x.plan.User.UID, Policy: spec.Policy.OwnerUID})
+	proc, err := m.egressFor(ctx, egressKey{Caller: x.j.owner, RunAs: x.plan.User.UID, Policy: spec.Policy.OwnerUID}, x.j)
 	if err != nil {
 		return err
 	}
+	x.undo.Add(func() error { proc.detach(x.j.id); return nil })
+	x.j.proc = proc
 	set := m.cfg.Settings()
 	file, err := wire.Seal("egress-spec", wire.Spec{
 		Rules: spec.Rules, Bindings: spec.Bindings, Keys: sourceKeys(spec),
 		Hosts:        set.Upstream.For(x.plan.User.UID, x.plan.User.Name, operatorsName(spec)),
 		AllowPrivate: slices.Contains(spec.Weaken, jail.WeakPrivateDestinations),
+		GitHosts:     gitHosts(spec.Bindings, nil),
 		BodyDeny:     spec.BodyCheck, Freeze: spec.OnMisuse == "freeze",
 	})
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	x.j.proc = proc
 	s := n.Sockets()
 	env.answer, err = proc.attach(ctx, x.j, file, [4]*os.File{s.TCP4, s.TCP6, s.UDP4, s.UDP6})
-	x.undo.Add(func() error { proc.detach(x.j.id); return nil })
 	n.Forget()
 	return err
 }

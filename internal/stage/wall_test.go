@@ -32,9 +32,9 @@ func TestPlacesAreNoWiderThanTheView(t *testing.T) {
 	for path, want := range map[string]child.Place{
 		"/srv/ro":   {Path: "/srv/ro", Rights: child.PlaceRead | child.PlaceExecute},
 		"/srv/file": {Path: "/srv/file", File: true, Rights: child.PlaceRead | child.PlaceExecute},
-		"/bin":       {Path: "/bin", Rights: child.PlaceRead | child.PlaceExecute},
-		"/":          {Path: "/", Rights: child.PlaceList},
-		"/etc":       {Path: "/etc", Rights: child.PlaceRead},
+		"/bin":      {Path: "/bin", Rights: child.PlaceRead | child.PlaceExecute},
+		"/":         {Path: "/", Rights: child.PlaceList},
+		"/etc":      {Path: "/etc", Rights: child.PlaceRead},
 	} {
 		if got := find(path); got != want {
 			t.Errorf("%s: %+v, want %+v", path, got, want)
