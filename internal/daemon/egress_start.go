@@ -102,6 +102,7 @@ func (m *Manager) startEgress(ctx context.Context, key egressKey) (*egressProc, 
 	p := newEgressProc(key, conn, func() { group.Kill() })
 	m.mu.Lock()
 	m.alive[p] = true
+	m.metrics.egress.Set(float64(len(m.alive)))
 	m.mu.Unlock()
 	go p.read(m)
 	go m.reapEgress(p, cmd, group)
@@ -118,7 +119,6 @@ func (m *Manager) startEgress(ctx context.Context, key egressKey) (*egressProc, 
 	m.mu.Lock()
 	m.procs[key] = p
 	m.mu.Unlock()
-	m.metrics.egress.Inc()
 	return p, nil
 }
 
@@ -153,9 +153,9 @@ func (m *Manager) reapEgress(p *egressProc, cmd *exec.Cmd, group *cgroup.Group) 
 	p.mu.Unlock()
 	m.mu.Lock()
 	delete(m.alive, p)
+	m.metrics.egress.Set(float64(len(m.alive)))
 	if m.procs[p.key] == p {
 		delete(m.procs, p.key)
-		m.metrics.egress.Dec()
 	}
 	if why != nil {
 		m.failures[p.key] = append(m.failures[p.key], time.Now())

@@ -57,7 +57,7 @@ func (m *Manager) Run(t *Ticket, conn *net.UnixConn) {
 	spec := t.plan.Spec
 	x.j = &liveJail{
 		id: jail.NewID(), owner: t.plan.Caller.UID(), caller: t.plan.Caller, confined: t.plan.Confined, spec: spec, started: x.began,
-		events: newEvents(conn), ctx: ctx, secrets: make([]*secret, len(spec.Bindings)),
+		events: newEvents(conn), ctx: ctx, requests: m.metrics.requests, secrets: make([]*secret, len(spec.Bindings)),
 		end: func(reason string) { cancel(errEnded{reason}) },
 	}
 	for i := range x.j.secrets {

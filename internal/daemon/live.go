@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
@@ -29,6 +31,7 @@ type liveJail struct {
 	events   *events
 	ctx      context.Context // ends with the jail
 	secrets  []*secret
+	requests *prometheus.CounterVec // by decision
 	sources  *sources
 	end      func(reason string) // ends the command; first call counts
 
@@ -74,6 +77,9 @@ func (j *liveJail) cut(code audit.Code, reason string) {
 
 // saw passes a written record on to whoever watches the exec.
 func (j *liveJail) saw(r audit.Record) {
+	if r.Kind == audit.KindRequest && j.requests != nil {
+		j.requests.WithLabelValues(string(r.Decision)).Inc()
+	}
 	if r.Decision != audit.Deny {
 		return
 	}
