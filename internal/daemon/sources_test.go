@@ -81,3 +81,16 @@ func TestTheFirstSourceWithAValueIsUsed(t *testing.T) {
 		})
 	}
 }
+
+// The operator's configuration knows policies by name. A caller's own document
+// may call itself anything and is none of those.
+func TestS21_AnOwnDocumentHasNoOperatorsName(t *testing.T) {
+	j := testJail(t, func(string) {})
+	if got := operatorsName(j.spec); got != "default" {
+		t.Errorf("the operator's policy is called %q", got)
+	}
+	j.spec.Policy.Own = true
+	if got := operatorsName(j.spec); got != "" {
+		t.Errorf("a caller's own document is called %q", got)
+	}
+}
