@@ -1,39 +1,94 @@
 package daemon
 
 import (
+	"net/netip"
+	"os/exec"
 	"strings"
 	"testing"
 
+	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/internal/jail"
 )
 
-// A hint allows exactly what was refused. What the jail sent must not turn it
-// into a rule that allows more, nor into two words of a shell.
-func TestS24_AHintNeverAllowsMore(t *testing.T) {
-	j := testJail(t, func(string) {})
-	for name, c := range map[string]struct {
-		event wire.Event
-		hint  string
+// denial is an event as the egress process sends it.
+func denial(code audit.Code, change func(*wire.Event)) wire.Event {
+	e := wire.Event{
+		Kind: audit.KindRequest, Decision: audit.Deny, Code: code, Rule: -1, Nearest: -1, Binding: -1,
+		Authority: "api.github.com:443", Method: "POST", Path: "/user/repos",
+	}
+	if change != nil {
+		change(&e)
+	}
+	return e
+}
+
+func TestARefusalInWords(t *testing.T) {
+	withRules := testJail(t, nil).spec
+	git, _ := egress.ParseAuthority("github.com", 443)
+	withGit := *withRules
+	withGit.Bindings = []creds.Binding{{Type: creds.GH, Targets: []creds.Target{{Authority: git, Scheme: creds.SchemeBasic}}}}
+	for _, c := range []struct {
+		name      string
+		spec      *jail.Spec
+		event     wire.Event
+		text, fix string
 	}{
-		"plain":            {wire.Event{Code: audit.CodeNoRule, Method: "POST", Authority: "api.github.com:443", Path: "/user/repos"}, "omnijailctl exec --allow 'POST api.github.com/user/repos' -- …"},
-		"another port":     {wire.Event{Code: audit.CodeNoRule, Method: "GET", Authority: "api.github.com:8443", Path: "/x"}, "omnijailctl exec --allow 'GET api.github.com:8443/x' -- …"},
-		"a glob":           {wire.Event{Code: audit.CodeNoRule, Method: "POST", Authority: "api.github.com:443", Path: "/**"}, ""},
-		"one character":    {wire.Event{Code: audit.CodeNoRule, Method: "POST", Authority: "api.github.com:443", Path: "/a?"}, ""},
-		"a wildcard name":  {wire.Event{Code: audit.CodeNameDenied, Name: "*.evil.example"}, ""},
-		"a denied name":    {wire.Event{Code: audit.CodeNameDenied, Name: "other.example"}, "omnijailctl exec --allow 'GET,HEAD other.example/**' -- …"},
-		"no such method":   {wire.Event{Code: audit.CodeNoRule, Method: "BREW", Authority: "api.github.com:443", Path: "/x"}, ""},
-		"a placeholder":    {wire.Event{Code: audit.CodePlaceholder, Method: "GET", Authority: "api.github.com:443", Path: "/x"}, ""},
-		"shell characters": {wire.Event{Code: audit.CodeNoRule, Method: "GET", Authority: "api.github.com:443", Path: "/$(id)'x"}, `omnijailctl exec --allow 'GET api.github.com/$(id)'\''x' -- …`},
+		{"no policy", &jail.Spec{Policy: jail.PolicyRef{Name: "offline", Fallback: true}},
+			denial(audit.CodeNameDenied, func(e *wire.Event) { e.Authority, e.Name, e.Method = "", "example.com", "" }),
+			`no network: no policy was given, so this ran with preset "offline"`,
+			"omnijailctl exec --preset github-read -- … or: omnijailctl init"},
+		{"a policy without rules", &jail.Spec{Policy: jail.PolicyRef{Name: "offline"}},
+			denial(audit.CodeNameDenied, func(e *wire.Event) { e.Authority, e.Name, e.Method = "", "example.com", "" }),
+			`no network: policy "offline" has no egress_rules`, "omnijailctl exec --allow 'GET,HEAD example.com/**' -- …"},
+		{"no rule, but a near one", withRules, denial(audit.CodeNoRule, func(e *wire.Event) { e.Nearest = 0 }),
+			`denied POST api.github.com/user/repos: no rule allows it (nearest: "GET api.github.com/**", /etc/omnijail/policies/default.yaml:4)`,
+			"omnijailctl exec --allow 'POST api.github.com/user/repos' -- …"},
+		{"a private address", withRules, denial(audit.CodePrivate, func(e *wire.Event) {
+			e.Authority, e.Address = "ghe.example.com:443", netip.MustParseAddr("10.20.1.5")
+		}),
+			"ghe.example.com is 10.20.1.5, a private address",
+			"the operator can allow it once: egress.private in /etc/omnijail/omnijaild.yaml; or here: allow_private: [10.20.0.0/16]"},
+		{"ssh", withRules, denial(audit.CodeSSH, func(e *wire.Event) { e.Authority, e.Method = "github.com:22", "" }),
+			"ssh to github.com:22 is not carried", "git remote set-url origin https://github.com/OWNER/REPO"},
+		{"ssh where git is rewritten", &withGit, denial(audit.CodeSSH, func(e *wire.Event) { e.Authority, e.Method = "github.com:22", "" }),
+			"ssh to github.com:22 is not carried; this jail rewrites git@github.com: to https", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			c.event.Rule, c.event.Nearest, c.event.Binding = -1, -1, -1
-			if got := fix(j.spec, c.event); got != c.hint {
-				t.Errorf("hint %q, want %q", got, c.hint)
+		t.Run(c.name, func(t *testing.T) {
+			j := testJail(t, nil)
+			j.spec = c.spec
+			r, err := j.record(c.event)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := sentence(r); got != c.text {
+				t.Errorf("text %s\nwant %s", got, c.text)
+			}
+			if r.Fix != c.fix {
+				t.Errorf("fix  %s\nwant %s", r.Fix, c.fix)
 			}
 		})
 	}
-	if rec, err := j.record(wire.Event{Kind: audit.KindRequest, Decision: audit.Deny, Code: audit.CodeNoRule, Method: "GET\x1b[2J", Authority: "a", Path: "/\u202e", Rule: -1, Nearest: -1, Binding: -1}); err != nil || strings.ContainsAny(rec.Method+rec.Path, "\x1b\u202e") {
-		t.Errorf("record %+v, %v", rec, err)
+}
+
+// What a hint tells a person to type is one word to the shell, whatever the
+// jail asked for; what no rule can name has no hint.
+func TestS24_HintsDoNotExpand(t *testing.T) {
+	for _, path := range []string{"/$(touch x)", "/`id`", "/'; id #", "/a b", "/\n* evil.com/**", "/~", `/\`, "/!x", "/*"} {
+		j := testJail(t, nil)
+		r, err := j.record(denial(audit.CodeNoRule, func(e *wire.Event) { e.Path = path }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Fix == "" {
+			continue
+		}
+		word := strings.TrimSuffix(strings.TrimPrefix(r.Fix, "omnijailctl exec --allow "), " -- …")
+		out, err := exec.Command("bash", "-c", "printf %s "+word).Output()
+		if err != nil || string(out) != "POST api.github.com"+path {
+			t.Errorf("%q comes out as %q (%v)", path, out, err)
+		}
 	}
 }
