@@ -40,8 +40,12 @@ func (f *facts) policy() policy.Facts {
 func (f *facts) probe(set *config.Config, c daemon.Config) error {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
+	gid, err := groupID(set.Group)
+	if err != nil {
+		return err
+	}
 	f.base = policy.Facts{
-		System: systemDirs(), SocketGID: c.Socket.GID,
+		System: systemDirs(), SocketGID: uint32(gid),
 		Reserved: []string{set.RunDir, set.StateDir, filepath.Dir(set.Socket), "/etc/omnijail", "/usr/libexec/omnijail"},
 	}
 	f.known = node.Probe(ctx, node.Probes{

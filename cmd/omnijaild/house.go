@@ -99,15 +99,10 @@ func (h *house) open(set *config.Config, log *slog.Logger) (err error) {
 
 // parts opens what a Manager joins.
 func (h *house) parts(set *config.Config, log *slog.Logger) (c daemon.Config, err error) {
-	c = daemon.Config{Settings: h.settings.Load, StageDir: stageDir(set), Names: names(), Log: log}
+	c = daemon.Config{Settings: h.settings.Load, StageDir: stageDir(set), Log: log}
 	if c.Egress, err = egressIDs(set); err != nil {
 		return c, err
 	}
-	gid, err := groupID(set.Group)
-	if err != nil {
-		return c, err
-	}
-	c.Socket.GID = uint32(gid)
 	hierarchy, err := cgroup.Find()
 	if err != nil {
 		return c, err

@@ -35,10 +35,8 @@ type Config struct {
 	Self     *os.File // this program, for the egress processes
 	StageDir string   // empty root-owned directory that each start mounts its stage on
 	Egress   IDs      // of the egress user
-	Socket   IDs      // the control socket's group
 	Facts    func() policy.Facts
 	Doctor   func() api.Doctor
-	Names    config.Names
 	Log      *slog.Logger
 }
 
