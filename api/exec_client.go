@@ -38,8 +38,12 @@ func (c *Client) Exec(ctx context.Context, req ExecRequest, stdio [3]*os.File, s
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	s := &Session{conn: conn}
-	if err = s.upgrade(req); err == nil {
+	early, err := s.upgrade(req)
+	if err == nil {
 		err = s.send(stdio, secrets)
+	}
+	if errors.Is(err, unix.EPIPE) {
+		err = nil // it has ended the exec; what it said of that is still to be read
 	}
 	if !stop() {
 		err = ctx.Err()
@@ -48,24 +52,23 @@ func (c *Client) Exec(ctx context.Context, req ExecRequest, stdio [3]*os.File, s
 		conn.Close()
 		return nil, err
 	}
-	s.lines = bufio.NewReaderSize(receiver{s}, 64<<10)
+	s.lines = bufio.NewReaderSize(io.MultiReader(early, receiver{s}), 64<<10)
 	return s, nil
 }
 
-func (s *Session) upgrade(req ExecRequest) error {
+// upgrade returns what the daemon said right behind its 101: an exec can end
+// before it has its descriptors.
+func (s *Session) upgrade(req ExecRequest) (early io.Reader, err error) {
 	resp, br, err := exchange(s.conn, "POST", "/v1/exec", req, http.Header{
 		"Connection": {"Upgrade"}, "Upgrade": {UpgradeProtocol}, "Content-Type": {"application/json"},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if resp.StatusCode != http.StatusSwitchingProtocols {
-		return readError(resp)
+		return nil, readError(resp)
 	}
-	if br.Buffered() > 0 {
-		return errors.New("omnijaild spoke before its turn")
-	}
-	return nil
+	return io.LimitReader(br, int64(br.Buffered())), nil
 }
 
 // send is the one message that carries descriptors. It must come after the 101:

@@ -71,10 +71,13 @@ def run(argv, policy=None, cwd=None, env=None, secrets=None, on_event=None, stdi
             error = json.load(reply)["error"]
             raise Refused(error["code"], error["reason"], error.get("fix"))
         fds = [_sealed(v) for v in secrets.values()]
-        socket.send_fds(conn, [b"\0"], [*stdio, *fds])
+        try:
+            socket.send_fds(conn, [b"\0"], [*stdio, *fds])
+        except BrokenPipeError:
+            pass  # ended already; why is still to be read
         for fd in fds:
             os.close(fd)
-        for event in map(json.loads, conn.makefile("rb")):
+        for event in map(json.loads, reply.fp):
             if on_event:
                 on_event(event)
             if "exit" in event:
