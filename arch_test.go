@@ -34,7 +34,7 @@ var table = arch.Rules{
 		"internal/pty":       {},
 		"internal/initrun":   {"internal/child", "internal/seccomp", "internal/landlock"},
 		"internal/reaper":    {"internal/seccomp"},
-		"internal/scout":     {"internal/child", "internal/seqpacket"},
+		"internal/scout":     {"internal/child", "internal/seccomp", "internal/seqpacket"},
 		"internal/confine":   {"internal/child", "internal/landlock"},
 		"internal/landlock":  {"internal/child"},
 

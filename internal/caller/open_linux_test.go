@@ -82,7 +82,19 @@ func TestS02_TheScoutIsTheCallerAndClosedToIt(t *testing.T) {
 			t.Errorf("the caller reads %s of its scout: %q, %v", name, out, err)
 		}
 	}
+	threads, err := filepath.Glob(proc + "/task/*/status")
+	if err != nil || len(threads) == 0 {
+		t.Fatalf("threads: %v, %v", threads, err)
+	}
+	for _, name := range threads {
+		if b, err := os.ReadFile(name); err != nil || !strings.Contains(string(b), "\nSeccomp:\t2\n") {
+			t.Errorf("%s has no filter: %s, %v", name, b, err)
+		}
+	}
 	limits, err := os.ReadFile(proc + "/limits")
+	if err != nil || !regexp.MustCompile(`Max data size +1073741824 +1073741824 +bytes`).Match(limits) {
+		t.Errorf("memory is not bounded: %s, %v", limits, err)
+	}
 	if err != nil || !regexp.MustCompile(`Max core file size +[01] +[01] +bytes`).Match(limits) {
 		t.Errorf("core limit is not 0 or 1: %s, %v", limits, err)
 	}

@@ -31,9 +31,10 @@ func (m *Manager) removeGroup(g *cgroup.Group) error {
 	return g.Remove()
 }
 
-// scoutGroup makes the cgroup of a scout that opens files. It runs nothing of the
-// caller's and its own code bounds what it reads, so that a limit is one more wall
-// where it costs nothing; elsewhere it would take longer than all its work.
+// scoutGroup makes the cgroup of a scout that opens files. Its filter refuses it
+// any process and its memory has an rlimit, so that the cgroup's limits are one
+// more wall where they cost nothing; elsewhere they would take longer to set than
+// all its work.
 func (m *Manager) scoutGroup(name string) (*cgroup.Group, error) {
 	var l cgroup.Limits
 	if m.cfg.Cgroups.InPlace("memory") {

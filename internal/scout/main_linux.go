@@ -53,7 +53,10 @@ func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File) error {
 	switch {
 	case ask.Source != nil:
 		return serveSource(conn, *ask.Source, files, err)
-	case err != nil:
+	case err == nil:
+		err = narrow()
+	}
+	if err != nil {
 		return conn.Send(child.OpenReply{Err: refusal(err)})
 	}
 	return serveOpen(conn, ask, files)

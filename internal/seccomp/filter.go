@@ -1,15 +1,15 @@
 // Package seccomp holds the system call filters of omnijail as finished BPF
 // programs: Jail for the command in a jail, Outer for bwrap's own processes
 // around it, NoUnixSockets beside either, Egress for the process that talks to
-// the network.
+// the network, Scout for one that opens files as the caller.
 //
 // The programs are written ahead of time by gen, committed under bpf and
 // embedded, so that nothing here needs cgo or a library on the node. An
 // architecture without committed filters does not build on Linux.
 //
-// Jail, Outer and NoUnixSockets refuse what is listed and allow the rest; Egress
-// allows what is listed and refuses the rest. All of them answer ENOSYS to system calls that
-// nobody has reviewed and to every ABI but the native one.
+// Egress allows what is listed and refuses the rest; the others refuse what is
+// listed and allow the rest. All of them answer ENOSYS to system calls that nobody
+// has reviewed and to every ABI but the native one.
 package seccomp
 
 //go:generate go run ./gen bpf
@@ -57,6 +57,10 @@ func Outer(weaken ...string) (Filter, error) {
 // Egress returns the allow-list of the egress process: what the Go runtime and
 // net need, no execve, no process, no file written, no Unix socket made.
 func Egress() (Filter, error) { return load("egress") }
+
+// Scout returns the filter of a scout that opens files: no execve, no process of
+// its own, no socket, and none of what a jail may not call.
+func Scout() (Filter, error) { return load("scout") }
 
 // NoUnixSockets returns a filter for beside Jail's. It refuses to make Unix
 // sockets, except pairs of them, which lead nowhere else.

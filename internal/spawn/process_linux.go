@@ -42,7 +42,7 @@ func start(cmd *jail.Cmd, cgroup, devNull *os.File) (*Process, error) {
 
 	pidfd := -1
 	attr := &syscall.ProcAttr{
-		Env:   []string{}, // nil would pass the daemon's own
+		Env:   nil, // none: a command's own is init's to apply, in the last execve
 		Files: files,
 		Sys: &syscall.SysProcAttr{
 			Pdeathsig:  syscall.SIGKILL,

@@ -6,8 +6,8 @@
 //
 // The tables are read in this order: denied.go (what no jail may call),
 // jail.go (what a weakening gives back and what the outer filter leaves to
-// omnijail-init), egress.go (the allow-list of the egress process), ceiling.go
-// (system calls that nobody has reviewed).
+// omnijail-init), egress.go (the allow-list of the egress process), scout.go (a
+// scout that opens files), ceiling.go (system calls that nobody has reviewed).
 //
 // Run it with "go generate ./internal/seccomp"; a test compares its output with
 // the committed files.
@@ -47,7 +47,7 @@ func write(dir string) error {
 func generate() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, m := range machines {
-		for _, f := range append(jailFilters(), egressFilter(), noUnixSockets()) {
+		for _, f := range append(jailFilters(), egressFilter(), noUnixSockets(), scoutFilter()) {
 			if f.compat && m.compat == nil {
 				continue
 			}
