@@ -39,12 +39,17 @@ test: build ## every test, unit and end to end (root; real bwrap, namespaces, TL
 test-vm: ## the main job in a VM: Debian's kernel, cgroup v2, AppArmor (root; apt and a minute)
 	@tools/test-vm
 
+.PHONY: without
+without: ## takes the rules of the threat model out, one at a time, and sees a test of each fail (half an hour)
+	go run -C tools ./without
+
 .PHONY: lint
 lint: ## gofmt, vet, staticcheck, known vulnerabilities, words
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'gofmt: run gofmt -w on the above' >&2; exit 1; }
 	go vet ./...
 	GOOS=darwin CGO_ENABLED=0 go vet $(PORTABLE)
 	$(TOOL) staticcheck ./...
+	go run -C tools ./without -check
 	tools/vuln
 
 # What must build where there is no Linux kernel: the client and the pure packages.
