@@ -109,7 +109,7 @@ func (p patch) removal(dir string) (by string, err error) {
 	if out, err := command(dir, "go", "build", "./..."); err != nil {
 		return "", fmt.Errorf("does not build: %s", out)
 	}
-	out, _ := command(dir, "go", append([]string{"test", "-timeout", "120s", "-run", p.test}, p.packages...)...) // its failure is what is looked for
+	out, _ := command(dir, "go", append([]string{"test", "-count=1", "-timeout", "120s", "-run", p.test}, p.packages...)...) // its failure is what is looked for
 	seen := map[string]bool{}
 	var names []string
 	for _, re := range []*regexp.Regexp{failed, hung} {
