@@ -21,8 +21,8 @@ import (
 	"github.com/omnijail/omnijail/internal/spawn"
 )
 
-// execution is one command in a one-shot jail, from its request to its end. Its
-// steps are in the files exec_open.go (what it may see), exec_start.go (how it
+// execution is one command in a jail, from its request to its end. Its steps are in
+// the files exec_open.go (what it may see), exec_start.go (how it
 // comes to run) and exec_wait.go (how it ends).
 type execution struct {
 	m      *Manager
@@ -30,7 +30,8 @@ type execution struct {
 	conn   *net.UnixConn
 	began  time.Time
 	j      *liveJail
-	group  *cgroup.Group
+	events *events       // to the client
+	group  *cgroup.Group // what it runs in: the jail's own where there is no other command
 	undo   cleanup.Stack
 	opened *caller.Opened
 	hidden []string
@@ -49,36 +50,52 @@ type errEnded struct{ reason string }
 func (e errEnded) Error() string { return e.reason }
 
 // Run runs a Plan to its end on the client's connection, which has just been
-// upgraded. It returns when nothing of the jail is left.
+// upgraded: a jail is made, one command runs in it, and when it returns nothing of
+// the jail is left.
 func (m *Manager) Run(t *Ticket, conn *net.UnixConn) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	j, cancel := m.newJail(t.plan)
 	defer cancel(nil)
-	x := &execution{m: m, plan: t.plan, conn: conn, began: time.Now()}
-	spec := t.plan.Spec
-	x.j = &liveJail{
-		id: jail.NewID(), owner: t.plan.Caller.UID(), caller: t.plan.Caller, confined: t.plan.Confined, spec: spec, started: x.began,
-		events: newEvents(conn), ctx: ctx, requests: m.metrics.requests, secrets: make([]*secret, len(spec.Bindings)),
-		end: func(reason string) { cancel(errEnded{reason}) },
-	}
-	for i := range x.j.secrets {
-		x.j.secrets[i] = &secret{}
-	}
-	exit := x.run(ctx, cancel)
-	if err := x.undo.Run(); err != nil {
-		m.cfg.Log.Error("jail: not all was undone", "jail", x.j.id, "err", err)
+	x := m.newExecution(j, t.plan, conn)
+	exit := x.run(j.ctx, cancel)
+	if err := errors.Join(x.undo.Run(), j.env.undo.Run()); err != nil {
+		m.cfg.Log.Error("jail: not all was undone", "jail", j.id, "err", err)
 	}
 	x.record(exit) // the last of this jail's: what it was refused has been written and shown by then
-	x.j.events.finish(exit)
+	x.events.finish(exit)
 }
 
+// newJail returns a jail that is in no table yet. Its context ends by cancel or by
+// its end function.
+func (m *Manager) newJail(p *Plan) (*liveJail, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	j := &liveJail{
+		id: jail.NewID(), owner: p.Caller.UID(), caller: p.Caller, confined: p.Confined, spec: p.Spec, backend: p.Spec.Backends[0],
+		started: time.Now(), ctx: ctx, requests: m.metrics.requests, secrets: make([]*secret, len(p.Spec.Bindings)),
+		end: func(reason string) { cancel(errEnded{reason}) },
+	}
+	for i := range j.secrets {
+		j.secrets[i] = &secret{}
+	}
+	return j, cancel
+}
+
+// newExecution returns a command of j whose client is told what becomes of it.
+func (m *Manager) newExecution(j *liveJail, p *Plan, conn *net.UnixConn) *execution {
+	x := &execution{m: m, plan: p, j: j, conn: conn, began: time.Now(), events: newEvents(conn)}
+	j.audience.join(x.events)
+	return x
+}
+
+// run is the whole life of a jail with one command.
 func (x *execution) run(ctx context.Context, cancel context.CancelCauseFunc) api.Exit {
 	x.register()
 	if ctx.Err() != nil { // ended while it was coming
 		return x.failure(ctx, context.Cause(ctx))
 	}
-	env, err := x.open(ctx)
+	err := x.open(ctx)
 	if err == nil {
-		err = x.start(ctx, env)
+		x.group = x.j.env.group
+		err = x.start(ctx)
 	}
 	x.m.prepared.refill()
 	x.m.scouts.refill()
@@ -103,7 +120,7 @@ func (x *execution) register() {
 		x.j.end(stopping)
 	}
 	m.metrics.jails.Inc()
-	x.undo.Add(func() error {
+	x.j.env.undo.Add(func() error {
 		m.mu.Lock()
 		delete(m.jails, x.j.id)
 		m.mu.Unlock()

@@ -11,55 +11,58 @@ import (
 
 	"github.com/omnijail/omnijail/internal/caller"
 	"github.com/omnijail/omnijail/internal/cgroup"
+	"github.com/omnijail/omnijail/internal/cleanup"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/policy"
 	"github.com/omnijail/omnijail/netns"
 )
 
-// environment is what open has made of the policy.
+// environment is what a jail keeps for all of its commands.
 type environment struct {
+	undo         cleanup.Stack // after the last command's own
+	group        *cgroup.Group // around the commands' own, with the jail's limits
 	net          *netns.Net
 	answer       wire.Answer
 	placeholders map[string]string // by variable
 	dropped      []int             // bindings without a value, optional ones
 }
 
-// open makes the jail's surroundings: the exec's cgroup, a network whose sockets
-// the egress process holds, and everything of the caller's files opened by a
-// scout. The two halves do not depend on each other and run side by side.
-func (x *execution) open(ctx context.Context) (*environment, error) {
+// open makes the jail: its cgroup, a network whose sockets the egress process
+// holds, and everything of the caller's files opened by a scout. The two halves do
+// not depend on each other and run side by side.
+func (x *execution) open(ctx context.Context) error {
+	env := &x.j.env
 	group, err := x.m.cfg.Cgroups.New("jail-" + x.j.id.String())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	x.group = group
-	x.undo.Add(func() error { return x.m.removeGroup(group) })
+	env.group = group
+	env.undo.Add(func() error { return x.m.removeGroup(group) })
 	if err := x.limit(); err != nil {
-		return nil, err
+		return err
 	}
-	env := &environment{}
 	var connected, opened error
 	var both sync.WaitGroup
 	both.Go(func() { connected = x.connect(ctx, env) })
 	both.Go(func() { opened = x.scout(ctx) })
 	both.Wait()
 	if err := errors.Join(opened, connected); err != nil {
-		return nil, err
+		return err
 	}
 	env.placeholders, err = env.answer.Placeholders(x.j.spec.Bindings)
 	if err != nil {
 		x.j.proc.end(err)
-		return nil, errEgressGone
+		return errEgressGone
 	}
-	return env, x.credentials(ctx, env)
+	return x.credentials(ctx, env)
 }
 
-// limit bounds the exec's cgroup. A limit that this node cannot hold refuses the
+// limit bounds the jail's cgroup. A limit that this node cannot hold refuses the
 // exec, it is never dropped.
 func (x *execution) limit() error {
 	l := x.j.spec.Limits
-	err := x.group.SetLimits(cgroup.Limits{Memory: l.Memory, Pids: l.Pids, CPU: l.CPU})
+	err := x.j.env.group.SetLimits(cgroup.Limits{Memory: l.Memory, Pids: l.Pids, CPU: l.CPU})
 	if noController(err) {
 		return &jail.UnsupportedError{
 			Backend: x.j.spec.Backends[0], Feature: "this memory, pids or cpu limit", Need: "a cgroup controller for it",
@@ -77,12 +80,12 @@ func (x *execution) connect(ctx context.Context, env *environment) error {
 		return fmt.Errorf("network: %w", err)
 	}
 	env.net = n
-	x.undo.Add(n.Close)
+	env.undo.Add(n.Close)
 	proc, err := m.egressFor(ctx, egressKey{Caller: x.j.owner, RunAs: x.plan.User.UID, Policy: spec.Policy.OwnerUID}, x.j)
 	if err != nil {
 		return err
 	}
-	x.undo.Add(func() error { proc.detach(x.j.id); return nil })
+	env.undo.Add(func() error { proc.detach(x.j.id); return nil })
 	x.j.proc = proc
 	set := m.cfg.Settings()
 	file, err := wire.Seal("egress-spec", wire.Spec{
@@ -202,7 +205,7 @@ func (x *execution) credentials(ctx context.Context, env *environment) error {
 			delete(env.placeholders, v.Name)
 		}
 		if text, hint := noLogin(b, x.j.spec.Policy.Name); text != "" {
-			x.j.events.note(text, hint)
+			x.j.audience.note(text, hint)
 		}
 	}
 	return nil

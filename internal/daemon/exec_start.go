@@ -28,10 +28,10 @@ import (
 const startTimeout = 10 * time.Second
 
 // start stages the files, starts the backend and lets init go.
-func (x *execution) start(ctx context.Context, env *environment) error {
+func (x *execution) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	staged, err := x.stage(ctx, env)
+	staged, err := x.stage(ctx)
 	if err != nil {
 		return err
 	}
@@ -39,22 +39,21 @@ func (x *execution) start(ctx context.Context, env *environment) error {
 		defer staged.files.Root.Close() // the jail has it by then
 	}
 	defer staged.release()
-	backend := x.m.cfg.Backends[x.j.spec.Backends[0]]
+	backend := x.m.cfg.Backends[x.plan.Spec.Backends[0]]
 	if backend == nil {
-		return &jail.UnsupportedError{Backend: x.j.spec.Backends[0], Feature: "this jail", Need: "a backend of this build"}
+		return &jail.UnsupportedError{Backend: x.plan.Spec.Backends[0], Feature: "this jail", Need: "a backend of this build"}
 	}
-	x.j.backend = backend.Name()
 	channel, theirs, err := spawn.NewChannel()
 	if err != nil {
 		return err
 	}
 	defer channel.Close()
-	launch, stdio, err := x.launch(env, staged, backend)
+	launch, stdio, err := x.launch(staged, backend)
 	if err != nil {
 		theirs.Close()
 		return err
 	}
-	cmd, err := backend.Command(x.j.spec, jail.Staged{
+	cmd, err := backend.Command(x.plan.Spec, jail.Staged{
 		Mounts: staged.plan.Mounts, Stdio: stdio, Init: x.m.cfg.Init, Launch: launch, Chan: theirs, TTY: x.plan.TTY != nil,
 	})
 	if err != nil {
@@ -65,7 +64,7 @@ func (x *execution) start(ctx context.Context, env *environment) error {
 	x.status = cmd.Status
 	x.undo.Add(cmd.Status.Close)
 	x.process, err = x.m.cfg.Spawner.Start(cmd, spawn.Options{
-		Netns: env.net.FD(), Cgroup: x.group.Dir(), Enter: x.group.Enter,
+		Netns: x.j.env.net.FD(), Cgroup: x.group.Dir(), Enter: x.group.Enter,
 		Stage: func() error { return staged.plan.Apply(x.m.cfg.StageDir, staged.files, x.opened.Reply.Grants) },
 	})
 	if err != nil {
@@ -121,15 +120,15 @@ func (x *execution) announce() {
 	for _, g := range spec.Needs {
 		started.Guarantees = append(started.Guarantees, string(g))
 	}
-	x.j.events.send(api.Event{Started: started})
+	x.events.send(api.Event{Started: started})
 	if spec.Passed != "" {
-		x.j.events.note("jail made by "+x.j.backend+": "+spec.Passed, "")
+		x.events.note("jail made by "+x.j.backend+": "+spec.Passed, "")
 	}
 	if x.master == nil {
 		return
 	}
-	x.j.events.flush()
-	x.j.events.sendFile(x.conn, api.Event{PTY: x.plan.TTY}, x.master)
+	x.events.flush()
+	x.events.sendFile(x.conn, api.Event{PTY: x.plan.TTY}, x.master)
 }
 
 // staging is the plan of the file system and what its steps refer to.
@@ -141,7 +140,7 @@ type staging struct {
 }
 
 // stage clones the grants, has the scout find the names below them, and plans.
-func (x *execution) stage(ctx context.Context, env *environment) (_ *staging, err error) {
+func (x *execution) stage(ctx context.Context) (_ *staging, err error) {
 	st := &staging{turn: func() {}}
 	defer func() {
 		if err != nil {
@@ -169,7 +168,7 @@ func (x *execution) stage(ctx context.Context, env *environment) (_ *staging, er
 		return nil, err
 	}
 	node := x.m.trustNode()
-	layout, err := x.layout(env, node)
+	layout, err := x.layout(node)
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +203,8 @@ func (x *execution) terminal(st *staging) error {
 
 // layout is the file system of this jail: the node's system directories, the
 // composed /etc, and the grants.
-func (x *execution) layout(env *environment, node *trust.Node) (stage.Layout, error) {
-	spec, user := x.j.spec, x.plan.User
+func (x *execution) layout(node *trust.Node) (stage.Layout, error) {
+	env, spec, user := &x.j.env, x.plan.Spec, x.plan.User
 	home := policy.ScratchHome(user)
 	inside := user
 	inside.Groups = spec.OCI.Process.User.AdditionalGids
@@ -271,17 +270,17 @@ func gitHosts(bs []creds.Binding, dropped []int) (hosts []string) {
 }
 
 // launch is the record for init and the descriptors it names.
-func (x *execution) launch(env *environment, st *staging, backend jail.Backend) (*os.File, []*os.File, error) {
-	p, oci := x.plan, x.j.spec.OCI.Process
+func (x *execution) launch(st *staging, backend jail.Backend) (*os.File, []*os.File, error) {
+	p, oci := x.plan, x.plan.Spec.OCI.Process
 	own := trust.Environment()
-	for k, v := range env.placeholders {
+	for k, v := range x.j.env.placeholders {
 		own[k] = v
 	}
 	own["OMNIJAIL"], own["OMNIJAIL_ID"] = "1", x.j.id.String()
 	l := &child.Launch{
-		Exec: x.opened.Reply.Exec, Argv: p.Argv, Env: policy.BuildEnv(x.j.spec.Env, p.Context, own), Cwd: x.opened.Reply.Cwd,
-		UID: oci.User.UID, GID: oci.User.GID, Groups: oci.User.AdditionalGids, TTY: p.TTY != nil, Filter: filterName(x.j.spec),
-		Wall: wallMode(x.j.spec), Places: st.places,
+		Exec: x.opened.Reply.Exec, Argv: p.Argv, Env: policy.BuildEnv(p.Spec.Env, p.Context, own), Cwd: x.opened.Reply.Cwd,
+		UID: oci.User.UID, GID: oci.User.GID, Groups: oci.User.AdditionalGids, TTY: p.TTY != nil, Filter: filterName(p.Spec),
+		Wall: wallMode(p.Spec), Places: st.places,
 	}
 	limits, err := rlimits(oci.Rlimits)
 	if err != nil {

@@ -38,7 +38,7 @@ func (x *execution) wait(ctx context.Context) api.Exit {
 		done <- report{code, err}
 	}()
 	var expired <-chan time.Time
-	if t := x.j.spec.Limits.Timeout; t > 0 {
+	if t := x.plan.Spec.Limits.Timeout; t > 0 {
 		timer := time.NewTimer(t)
 		defer timer.Stop()
 		expired = timer.C
@@ -68,10 +68,10 @@ func (x *execution) exited(code int, err error) api.Exit {
 	exit := api.Exit{Code: code}
 	x.overLimit(&exit)
 	if code != 0 && exit.Reason == "" && len(x.hidden) > 0 {
-		x.j.events.note(hiddenEntries(x.hidden))
+		x.events.note(hiddenEntries(x.hidden))
 	}
 	if code != 0 && exit.Reason == "" && x.atHome {
-		x.j.events.note(emptyHome())
+		x.events.note(emptyHome())
 	}
 	if code > 128 && code <= 128+64 {
 		exit.Signal = code - 128 // by the shells' convention; the backend reports no more
@@ -93,7 +93,7 @@ func (x *execution) timedOut(exited func()) api.Exit {
 	case <-gone:
 	case <-time.After(killGrace):
 	}
-	limit := x.j.spec.Limits.Timeout.String()
+	limit := x.plan.Spec.Limits.Timeout.String()
 	return api.Exit{
 		Code: exitTimeout, Signal: int(unix.SIGTERM), Limits: "timeout",
 		Reason: fmt.Sprintf("stopped: time limit %s", limit), Fix: "--timeout with a longer time",
@@ -147,7 +147,7 @@ func (x *execution) control(cancel context.CancelCauseFunc) {
 // overLimit says which limit a command ran into, with the peak. A command that
 // ended well in spite of one hears of it as a note.
 func (x *execution) overLimit(exit *api.Exit) {
-	limits, used := x.j.spec.Limits, x.group.Usage()
+	limits, used := x.plan.Spec.Limits, x.group.Usage()
 	switch {
 	case limits.Memory > 0 && used.OOMKills > 0:
 		exit.Limits = "memory"
@@ -161,7 +161,7 @@ func (x *execution) overLimit(exit *api.Exit) {
 		return
 	}
 	if exit.Code == 0 {
-		x.j.events.note(exit.Reason, exit.Fix)
+		x.events.note(exit.Reason, exit.Fix)
 		exit.Reason, exit.Fix = "", ""
 	}
 }

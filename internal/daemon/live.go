@@ -25,10 +25,11 @@ type liveJail struct {
 	caller   peercred.Caller
 	confined bool // the caller is, more than the daemon
 	spec     *jail.Spec
+	env      environment
 	backend  string
 	started  time.Time
 	proc     *egressProc
-	events   *events
+	audience audience
 	ctx      context.Context // ends with the jail
 	secrets  []*secret
 	requests *prometheus.CounterVec // by decision
@@ -91,7 +92,7 @@ func (j *liveJail) saw(r audit.Record) {
 	if r.Rule != "" {
 		d.Rule = r.Rule + " (" + r.Origin + ")"
 	}
-	j.events.send(api.Event{Denied: d})
+	j.audience.send(api.Event{Denied: d})
 }
 
 // credentialDenied is the event of a source that gave no value.

@@ -240,7 +240,7 @@ func (s *sources) failed(i int, o settled) {
 	if err != nil {
 		s.m.cfg.Log.Error("audit: credential failure not recorded", "err", err)
 	}
-	s.j.events.send(credentialDenied(rec))
+	s.j.audience.send(credentialDenied(rec))
 }
 
 // sourceText says which source failed, and as whom.
@@ -300,7 +300,7 @@ func (s *sources) renew(i int) {
 	if err == nil {
 		s.report(i, res)
 	} else if !errors.Is(err, errEgressGone) {
-		s.j.events.note(fmt.Sprintf("credential %q was not renewed: %v", s.j.spec.Bindings[i].Name, err), "")
+		s.j.audience.note(fmt.Sprintf("credential %q was not renewed: %v", s.j.spec.Bindings[i].Name, err), "")
 	}
 }
 
