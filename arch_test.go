@@ -13,14 +13,15 @@ import (
 // nothing of ours; see docs/design.md for what each holds.
 var table = arch.Rules{
 	Imports: map[string][]string{
-		"api":             {"internal/peercred"},
-		"creds":           {"internal/egress"},
-		"internal/egress": {},
-		"internal/jail":   {"internal/egress", "creds", "internal/child"},
-		"internal/audit":  {},
-		"internal/config": {"internal/egress", "internal/jail"},
-		"internal/policy": {"internal/jail", "internal/node", "internal/egress", "creds"},
-		"internal/node":   {"internal/jail", "internal/landlock", "internal/cgroup"},
+		"api":              {"internal/peercred"},
+		"creds":            {"internal/egress"},
+		"internal/egress":  {},
+		"internal/jail":    {"internal/egress", "creds", "internal/child"},
+		"internal/audit":   {},
+		"internal/config":  {"internal/egress", "internal/jail"},
+		"internal/policy":  {"internal/jail", "internal/node", "internal/egress", "creds"},
+		"internal/node":    {"internal/jail", "internal/landlock", "internal/cgroup"},
+		"internal/suggest": {"internal/audit", "internal/egress", "internal/policy"},
 
 		"runtime/oci":        {"internal/jail"},
 		"runtime/bwrap":      {"internal/jail", "internal/node", "internal/stage", "internal/seccomp", "runtime/oci"},
@@ -51,7 +52,7 @@ var table = arch.Rules{
 			"internal/spawn", "internal/peercred", "internal/cleanup", "internal/audit", "netns", "internal/egressd/wire",
 			"internal/egressd/cage", "internal/child", "internal/seqpacket",
 		},
-		"internal/server": {"api", "internal/daemon", "internal/policy", "internal/peercred", "internal/config", "internal/audit", "internal/jail"},
+		"internal/server": {"api", "internal/daemon", "internal/policy", "internal/peercred", "internal/config", "internal/audit", "internal/jail", "internal/suggest"},
 
 		"internal/lab":      {"internal/lab"},
 		"internal/selftest": {"internal/jail", "api"},

@@ -19,7 +19,7 @@ import (
 func newPolicy(g *globals) *cobra.Command {
 	cmd := group(&cobra.Command{Use: "policy", Short: "list, read, check and trust policies"})
 	cmd.AddCommand(g.policyList(), g.policyShow(), g.policyCheck(), g.policyTest(), g.policyTrust(),
-		later("apply", "session jails"), later("suggest", "session jails"))
+		g.policySuggest(), later("apply", "session jails"))
 	return cmd
 }
 

@@ -39,7 +39,17 @@ const (
 	CodeLater           Code = "not_built"
 )
 
-// Codes lists all codes; a code's place in it is its number on the egress
+// The codes of refusals outside the network. The egress process knows none of
+// them.
+const (
+	CodeFileRead  Code = "file_read"  // a file that the jail does not show
+	CodeFileWrite Code = "file_write" // a file that the jail shows and does not let be written
+	CodeSyscall   Code = "syscall"    // a system call that the filter refuses
+	CodeLimit     Code = "limit"      // memory, processes or time
+	CodeStart     Code = "start"      // the command never ran
+)
+
+// Codes lists all codes of the network; a code's place in it is its number on the egress
 // channel, so entries are only ever appended.
 var Codes = []Code{
 	CodeAllowed, CodeNoNetwork, CodeNoRule, CodeDenyRule, CodeNameDenied, CodeIPLiteral,

@@ -37,6 +37,9 @@ func clean(r Record) Record {
 	for _, s := range []*string{&r.Rule, &r.Origin, &r.Reason} {
 		*s = escape(*s, ownMax)
 	}
+	if g := r.Grant; Escape(g) != g {
+		r.Grant = "" // not the path that was meant
+	}
 	if r.Fix = escape(r.Fix, 0); len(r.Fix) > ownMax {
 		r.Fix = ""
 	}

@@ -64,6 +64,7 @@ type Record struct {
 	Reason     string    `json:"reason,omitempty"`
 	Fix        string    `json:"fix,omitempty"`
 	Stderr     []string  `json:"stderr,omitempty"`     // lines of a credential command that gave no value
+	Grant      string    `json:"grant,omitempty"`      // of a refused file: the path to grant, where one may be proposed
 	Credential string    `json:"credential,omitempty"` // name of the binding
 	Status     int       `json:"status,omitempty"`
 	BytesIn    uint64    `json:"bytes_in,omitempty"`

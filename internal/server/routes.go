@@ -16,20 +16,21 @@ type handlerFunc func(s *Server, w http.ResponseWriter, r *http.Request, c *call
 // routes is the whole API. api/openapi.yaml lists the same, a test holds the two
 // together and walks it as three users.
 var routes = map[string]handlerFunc{
-	"GET /v1/version":         (*Server).version,
-	"GET /v1/healthz":         (*Server).healthz,
-	"GET /v1/doctor":          (*Server).doctor,
-	"POST /v1/exec":           (*Server).exec,
-	"GET /v1/jails":           (*Server).jails,
-	"GET /v1/jails/{id}":      (*Server).jail,
-	"DELETE /v1/jails/{id}":   (*Server).endJail,
-	"GET /v1/policies":        (*Server).policies,
-	"GET /v1/policies/{name}": (*Server).policy,
-	"POST /v1/policies:check": (*Server).checkPolicy,
-	"POST /v1/policies:test":  (*Server).testPolicy,
-	"GET /v1/events":          (*Server).events,
-	"GET /v1/events/{id}":     (*Server).event,
-	"POST /v1/drain":          (*Server).drain,
+	"GET /v1/version":               (*Server).version,
+	"GET /v1/healthz":               (*Server).healthz,
+	"GET /v1/doctor":                (*Server).doctor,
+	"POST /v1/exec":                 (*Server).exec,
+	"GET /v1/jails":                 (*Server).jails,
+	"GET /v1/jails/{id}":            (*Server).jail,
+	"DELETE /v1/jails/{id}":         (*Server).endJail,
+	"GET /v1/jails/{id}/suggestion": (*Server).suggestion,
+	"GET /v1/policies":              (*Server).policies,
+	"GET /v1/policies/{name}":       (*Server).policy,
+	"POST /v1/policies:check":       (*Server).checkPolicy,
+	"POST /v1/policies:test":        (*Server).testPolicy,
+	"GET /v1/events":                (*Server).events,
+	"GET /v1/events/{id}":           (*Server).event,
+	"POST /v1/drain":                (*Server).drain,
 }
 
 func (s *Server) handler() http.Handler {
