@@ -47,7 +47,7 @@ func contestants(b *testing.B, h http.Handler) []*contestant {
 	if err != nil {
 		b.Fatal(err)
 	}
-	lane := r.proxy.cfg.Dial.transport(nil)
+	lane := r.proxy.cfg.Dial.transport(nil, false)
 	lane.DialContext = nil
 	lane.TLSClientConfig.ServerName = "api.test"
 	rp := httptest.NewUnstartedServer(&httputil.ReverseProxy{

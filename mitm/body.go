@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -19,11 +18,14 @@ const (
 	stallTime  = 30 * time.Second
 )
 
+// deadlines bounds reads in time.
+type deadlines interface{ SetReadDeadline(time.Time) error }
+
 // body is a request body on its way from the jail. The transport reads it on a
 // goroutine of its own, also after the upstream has answered.
 type body struct {
-	src      io.Reader // of net/http: ends with the body, not with the connection
-	conn     net.Conn
+	src      io.Reader          // of net/http: ends with the body, not with the connection
+	conn     deadlines          // of the connection or stream that src reads from
 	length   int64              // -1 when chunked
 	limit    int64              // bytes, 0 for none
 	proceed  func() error       // sends 100 Continue before the first read; nil when not asked for
@@ -38,7 +40,7 @@ type body struct {
 	owed     int64 // value of n at which the deadline moves
 }
 
-func newBody(req *http.Request, conn net.Conn) *body {
+func newBody(req *http.Request, conn deadlines) *body {
 	return &body{src: req.Body, conn: conn, length: req.ContentLength, closed: make(chan struct{})}
 }
 

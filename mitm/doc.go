@@ -8,7 +8,7 @@
 // what the connection is:
 //
 //	TLS            the Proxy answers with a leaf for the authority, signed by the
-//	               jail's own CA, and serves HTTP/1.1 inside
+//	               jail's own CA, and serves HTTP/1.1 or HTTP/2 inside
 //	HTTP           served as it is; only an http:// rule can allow a request
 //	a tcp:// rule  bytes are carried both ways, counted and not read
 //	SSH            a disconnect message that says what to do instead
@@ -17,7 +17,7 @@
 // A request passes these steps, and each may answer it with a refusal:
 //
 //	read      head.go     one strict head: what two parsers could read in two
-//	                      ways is an error
+//	                      ways is an error; http2.go holds HTTP/2 to the same
 //	gate      gate.go     the method, the target, Host, hop-by-hop headers
 //	judge     judge.go    the rules, then the credential table
 //	record    exchange.go the audit has acknowledged the request

@@ -18,6 +18,7 @@ import (
 // exchange is one request and what becomes of it.
 type exchange struct {
 	s       *session
+	to      client
 	req     *http.Request // nil when its head could not be read
 	target  gated
 	verdict egress.Verdict
@@ -30,11 +31,10 @@ type exchange struct {
 	began   time.Time
 }
 
-func newExchange(s *session, req *http.Request) *exchange {
-	x := &exchange{s: s, req: req, binding: -1, began: time.Now()}
+func newExchange(s *session, to client, req *http.Request) *exchange {
+	x := &exchange{s: s, to: to, req: req, binding: -1, began: time.Now()}
 	if req != nil && req.ContentLength != 0 {
-		x.body = newBody(req, s.conn)
-		s.last = x.body
+		x.body = to.body(req)
 	}
 	return x
 }
@@ -47,19 +47,19 @@ func (x *exchange) run(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := x.s.watch(x.body, cancel)
+	stop := x.to.watch(x.body, cancel)
 	resp, err := x.forward(ctx)
 	if err == nil {
 		defer resp.Body.Close()
 		err = x.vet(resp)
 	}
 	if err != nil {
-		w.stop()
+		stop()
 		return x.fail(ctx, err)
 	}
 	again := x.pass(resp)
-	w.stop()
-	return again && x.ended()
+	stop()
+	return again && x.to.settle(x.body)
 }
 
 // forward authenticates, records and sends the request, in this order: nothing
@@ -73,7 +73,7 @@ func (x *exchange) forward(ctx context.Context) (*http.Response, error) {
 		return nil, refuseNoAudit()
 	}
 	x.id = id
-	lane := x.s.p.lanes.get(x.binding, x.verdict.AllowPrivate)
+	lane := x.s.p.lanes.get(x.binding, x.verdict.AllowPrivate, x.req.ProtoMajor == 2)
 	return lane.RoundTrip(x.outgoing(ctx))
 }
 
@@ -100,15 +100,11 @@ func (x *exchange) outgoing(ctx context.Context) *http.Request {
 	return out.WithContext(ctx)
 }
 
-// prepareBody hands the body to the transport with its limit, its trailers and
-// the promise of a 100 Continue.
+// prepareBody hands the body to the transport with its limit and its trailers.
 func (x *exchange) prepareBody(out *http.Request) {
 	b := x.body
 	b.limit = x.verdict.MaxBody
 	b.inspect = x.inspector()
-	if expects100(x.req) {
-		b.proceed = x.s.proceed
-	}
 	for name := range x.req.Trailer {
 		if trailerAllowed(name) {
 			if out.Trailer == nil {
@@ -148,32 +144,15 @@ func (x *exchange) vet(resp *http.Response) error {
 // pass sends the reply to the jail, records the end, and reports whether the
 // connection is still in step.
 func (x *exchange) pass(resp *http.Response) bool {
-	p := x.s.p
 	stripReply(resp.Header)
 	x.undecorate(resp)
-	r := &reply{s: x.s, resp: resp, coding: codingOf(x.req, resp)}
-	closes := x.req.Close || r.coding == codedClose || p.ctx.Err() != nil
-	x.s.beginReply()
-	err := r.writeHead(x.req, closes)
-	if err == nil {
-		err = r.writeBody()
-	}
+	n, again := x.to.reply(x.req, resp)
 	code := audit.CodeAllowed
 	if x.inBody.Load() {
 		code = audit.CodePlaceholder
 	}
-	x.done(audit.Allow, code, resp.StatusCode, r.n)
-	return err == nil && !closes
-}
-
-// ended reports whether the request's body was read to its end, so that the next
-// request begins where the connection is read next.
-func (x *exchange) ended() bool {
-	if x.body == nil || x.body.finished() {
-		return true
-	}
-	x.s.farewell()
-	return false
+	x.done(audit.Allow, code, resp.StatusCode, n)
+	return again
 }
 
 // done records how the exchange ended.

@@ -2,12 +2,15 @@ package mitm
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http2"
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egress"
@@ -70,15 +73,24 @@ func (p *Proxy) dispatch(ctx context.Context, conn net.Conn, proto protocol, at 
 			p.note(at, a, code)
 			return
 		}
-		p.serve(ctx, tc, egress.HTTPS, a)
+		p.serveTLS(ctx, tc, a)
 	case protoHTTP:
-		p.serve(ctx, conn, egress.HTTP, a)
+		p.serveHTTP1(ctx, conn, egress.HTTP, a)
 	case protoSSH:
 		p.note(at, a, audit.CodeSSH)
 		p.refuseSSH(conn, a)
 	default:
 		p.note(at, a, audit.CodeRawTCP)
 	}
+}
+
+// serveTLS serves a client in the protocol that the handshake settled.
+func (p *Proxy) serveTLS(ctx context.Context, tc *tls.Conn, a egress.Authority) {
+	if tc.ConnectionState().NegotiatedProtocol == http2.NextProtoTLS {
+		p.serveHTTP2(ctx, tc, a)
+		return
+	}
+	p.serveHTTP1(ctx, tc, egress.HTTPS, a)
 }
 
 // authority is the one place where a connection's destination becomes an

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,8 @@ func TestHandshakes(t *testing.T) {
 		{"both protocols", "api.test", []string{"h2", "http/1.1"}, 0, ""},
 		{"another allowed name", "other.test", nil, 0, "unrecognized name"},
 		{"another name, TLS 1.2", "other.test", nil, tls.VersionTLS12, "unrecognized name"},
-		{"h2 alone", "api.test", []string{"h2"}, 0, "no application protocol"},
+		{"h2 alone", "api.test", []string{"h2"}, 0, ""},
+		{"h3 alone", "api.test", []string{"h3"}, 0, "no application protocol"},
 		{"acme", "api.test", []string{"acme-tls/1"}, 0, "no application protocol"},
 		{"TLS 1.1", "api.test", nil, tls.VersionTLS11, "protocol version not supported"},
 	} {
@@ -58,12 +60,23 @@ func TestHandshakes(t *testing.T) {
 			if len(leaf.DNSNames) != 1 || leaf.DNSNames[0] != "api.test" {
 				t.Errorf("the leaf is for %v", leaf.DNSNames)
 			}
-			if len(tt.alpn) > 0 && c.ConnectionState().NegotiatedProtocol != "http/1.1" {
+			if want := settled(tt.alpn); c.ConnectionState().NegotiatedProtocol != want {
 				t.Errorf("protocol %q", c.ConnectionState().NegotiatedProtocol)
 			}
 		})
 	}
 	r.audit.await(t, opened, func(e Event) bool { return e.Code == audit.CodeAuthority && e.Kind == audit.KindConnect })
+}
+
+// settled is what a client that offers these protocols is given.
+func settled(offered []string) string {
+	switch {
+	case slices.Contains(offered, "http/1.1"):
+		return "http/1.1"
+	case len(offered) > 0:
+		return "h2"
+	}
+	return ""
 }
 
 // TestResumedSessionKeepsItsAuthority offers a ticket of one authority under the

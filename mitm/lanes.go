@@ -22,12 +22,15 @@ const (
 	continueWait   = time.Second
 	maxReplyHeader = 64 << 10
 	streamBuffer   = 64 << 10
+	replyWindow    = 512 << 10 // bytes of a reply over HTTP/2 that wait for the client
 	sessionCache   = 32
 )
 
 // lanes holds the upstream transports of one jail. A lane belongs to one
 // credential (-1: none) and to one set of private addresses that rules open, so
-// that no connection is ever used under another's rights.
+// that no connection is ever used under another's rights. A client of HTTP/2 has
+// lanes that offer it to the upstream too; one of HTTP/1 keeps to HTTP/1, so that
+// its large bodies do not pay for frames on the way.
 type lanes struct {
 	dial *Dialer
 
@@ -38,6 +41,7 @@ type lanes struct {
 type laneKey struct {
 	binding int
 	private string
+	http2   bool
 }
 
 func newLanes(d *Dialer) *lanes {
@@ -45,13 +49,13 @@ func newLanes(d *Dialer) *lanes {
 }
 
 // get returns the lane of a binding under rules that open private.
-func (l *lanes) get(binding int, private []netip.Prefix) *http.Transport {
-	key := laneKey{binding: binding, private: prefixKey(private)}
+func (l *lanes) get(binding int, private []netip.Prefix, http2 bool) *http.Transport {
+	key := laneKey{binding: binding, private: prefixKey(private), http2: http2}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.byKey[key]
 	if t == nil {
-		t = l.dial.transport(private)
+		t = l.dial.transport(private, http2)
 		l.byKey[key] = t
 	}
 	return t
@@ -77,13 +81,16 @@ func prefixKey(list []netip.Prefix) string {
 	return strings.Join(slices.Compact(text), " ")
 }
 
-// transport is one lane: HTTP/1.1, no proxy of the environment's, no
-// decompression, verification always on.
-func (d *Dialer) transport(private []netip.Prefix) *http.Transport {
-	var http1 http.Protocols
-	http1.SetHTTP1(true)
+// transport is one lane: no proxy of the environment's, no decompression,
+// verification always on. HTTP/2 is spoken where it is asked for and the
+// upstream's handshake chooses it.
+func (d *Dialer) transport(private []netip.Prefix, http2 bool) *http.Transport {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(http2)
 	return &http.Transport{
-		Protocols:              &http1,
+		Protocols:              &protocols,
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: replyWindow},
 		DialContext:            d.dialer(private),
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    maxConns,

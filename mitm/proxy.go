@@ -31,6 +31,7 @@ type Proxy struct {
 	lanes    *lanes
 	refusals *bucket
 	frozen   atomic.Bool
+	streams  atomic.Int64 // requests over HTTP/2 that are not over
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc

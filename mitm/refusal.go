@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/omnijail/omnijail/internal/audit"
@@ -65,25 +66,41 @@ func (a answer) body(plain bool) (contentType string, body []byte) {
 	return "application/json", append(body, '\n')
 }
 
-// write sends the answer. req may be nil: then the head could not be read.
-func (a answer) write(bw *bufio.Writer, req *http.Request, closes bool) error {
+// render is the answer's header fields, in their order, and its body, for a
+// request that may be nil: then the head could not be read.
+func (a answer) render(req *http.Request) (fields [][2]string, body []byte) {
 	contentType, body := a.body(wantsPlain(req))
-	fmt.Fprintf(bw, "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
-	fmt.Fprintf(bw, "Content-Type: %s\r\nContent-Length: %d\r\nCache-Control: no-store\r\n", contentType, len(body))
-	fmt.Fprintf(bw, "X-Omnijail-Code: %s\r\nX-Omnijail-Reason: %s\r\n", a.code, printable(a.reason, 512))
+	fields = [][2]string{
+		{"Content-Type", contentType},
+		{"Content-Length", strconv.Itoa(len(body))},
+		{"Cache-Control", "no-store"},
+		{"X-Omnijail-Code", string(a.code)},
+		{"X-Omnijail-Reason", printable(a.reason, 512)},
+	}
 	if a.id != "" {
-		fmt.Fprintf(bw, "X-Omnijail-Id: %s\r\n", a.id)
+		fields = append(fields, [2]string{"X-Omnijail-Id", a.id})
 	}
 	if a.status == http.StatusMethodNotAllowed {
-		bw.WriteString("Allow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS\r\n")
+		fields = append(fields, [2]string{"Allow", "GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"})
+	}
+	if req != nil && req.Method == http.MethodHead {
+		body = nil
+	}
+	return fields, body
+}
+
+// write sends the answer over HTTP/1.
+func (a answer) write(bw *bufio.Writer, req *http.Request, closes bool) error {
+	fields, body := a.render(req)
+	fmt.Fprintf(bw, "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
+	for _, f := range fields {
+		fmt.Fprintf(bw, "%s: %s\r\n", f[0], f[1])
 	}
 	if closes {
 		bw.WriteString("Connection: close\r\n")
 	}
 	bw.WriteString("\r\n")
-	if req == nil || req.Method != http.MethodHead {
-		bw.Write(body)
-	}
+	bw.Write(body)
 	return bw.Flush()
 }
 

@@ -53,21 +53,10 @@ func (x *exchange) recordRefusal(ctx context.Context, no *refusal) (string, *ref
 	return id, no
 }
 
-// answer writes a refusal. A body that was not read stays unread, and ends the
-// connection: so does a head that could not be read.
+// answer writes a refusal.
 func (x *exchange) answer(no *refusal, id string) bool {
-	s := x.s
-	s.beginReply()
 	unread := x.req == nil || x.body != nil && !x.body.ended.Load()
-	closes := unread || x.req.Close || s.p.ctx.Err() != nil
-	a := answer{refusal: no, rule: x.ruleText(no), id: id}
-	if err := a.write(s.bw, x.req, closes); err != nil {
-		return false
-	}
-	if unread {
-		s.farewell()
-	}
-	return !closes
+	return x.to.refuse(answer{refusal: no, rule: x.ruleText(no), id: id}, x.req, unread)
 }
 
 // ruleText is the rule that decided or came nearest, as the policy wrote it.

@@ -52,7 +52,7 @@ func codingOf(req *http.Request, resp *http.Response) coding {
 
 // reply is an upstream's answer on its way to the jail.
 type reply struct {
-	s      *session
+	s      *http1Conn
 	resp   *http.Response
 	coding coding
 	n      uint64 // body bytes

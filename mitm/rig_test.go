@@ -175,7 +175,12 @@ func (r *rig) serve(authority string, h http.Handler) string {
 // upstreamFor starts an upstream that has a certificate for authority.
 func (r *rig) upstreamFor(authority string, h http.Handler) string {
 	r.t.Helper()
-	srv := httptest.NewUnstartedServer(h)
+	return r.start(authority, httptest.NewUnstartedServer(h))
+}
+
+// start starts an upstream that was prepared.
+func (r *rig) start(authority string, srv *httptest.Server) string {
+	r.t.Helper()
 	r.t.Cleanup(srv.Close)
 	a := mustAuthority(r.t, authority)
 	if a.Port() == 80 {

@@ -12,7 +12,7 @@ const watchAfter = 100 * time.Millisecond
 
 // watch notices that a client has gone away while its upstream is silent.
 type watch struct {
-	s    *session
+	s    *http1Conn
 	body *body
 	gone func()
 
@@ -22,14 +22,13 @@ type watch struct {
 	active  chan struct{} // closed when the look at the connection is over
 }
 
-// watch calls gone when the client closes its connection. stop must be called
-// before the connection is read again.
-func (s *session) watch(b *body, gone func()) *watch {
+// watch calls gone when the client closes its connection.
+func (s *http1Conn) watch(b *body, gone func()) (stop func()) {
 	w := &watch{s: s, body: b, gone: gone}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(watchAfter, w.look)
-	return w
+	return w.stop
 }
 
 // look waits for the next byte. It is not consumed: it belongs to the next request.

@@ -1,0 +1,149 @@
+package mitm
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/netip"
+	"sync"
+
+	"golang.org/x/net/http2"
+
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
+)
+
+// The limits of HTTP/2 towards a jail. A stream's body waits in memory until the
+// upstream takes it, so the windows are what bounds that memory.
+const (
+	maxStreams       = 100       // at once on one connection
+	maxJailStreams   = 512       // at once on all connections of a jail
+	connWindow       = 1 << 20   // bytes of request bodies that wait, per connection
+	streamWindow     = 256 << 10 // of these, per stream
+	maxFrame         = 64 << 10
+	headerListMargin = 8 << 10 // a head this much too large still gets an answer of ours
+)
+
+// noLog takes what the protocol's implementation has to say: it may quote a jail.
+var noLog = log.New(io.Discard, "", 0)
+
+// serveHTTP2 runs a connection whose client chose HTTP/2. The frames are read by
+// the standard implementation; what it makes of them is judged like a request of
+// HTTP/1.
+func (p *Proxy) serveHTTP2(ctx context.Context, tc *tls.Conn, a egress.Authority) {
+	at := destination(tc)
+	c := &http2Conn{session: session{p: p, scheme: egress.HTTPS, authority: a}, at: at}
+	srv := &http2.Server{
+		MaxConcurrentStreams:         maxStreams,
+		MaxReadFrameSize:             maxFrame,
+		MaxUploadBufferPerConnection: connWindow,
+		MaxUploadBufferPerStream:     streamWindow,
+		IdleTimeout:                  idleTimeout,
+		CountError: func(kind string) {
+			if code := malformed(kind); code != "" {
+				p.note(at, a, code)
+			}
+		},
+	}
+	srv.ServeConn(newMeter(tc, func() { p.note(at, a, audit.CodeFlood) }), &http2.ServeConnOpts{
+		Context:    ctx,
+		BaseConfig: &http.Server{MaxHeaderBytes: maxHead + headerListMargin, ErrorLog: noLog},
+		Handler:    c,
+	})
+	c.streams.Wait()
+}
+
+// malformed sorts an error of the protocol by what the owner is told. No code:
+// it is what any client may run into.
+func malformed(kind string) audit.Code {
+	switch kind {
+	case "closed": // data that was on its way when its stream ended
+		return ""
+	case "over_max_streams", "over_max_streams_race", "too_many_early_resets":
+		return audit.CodeFlood
+	}
+	return audit.CodeBadRequest
+}
+
+// http2Conn is a client connection that speaks HTTP/2.
+type http2Conn struct {
+	session
+	at      netip.AddrPort
+	streams sync.WaitGroup // requests that are not over
+}
+
+// ServeHTTP serves one stream. A panic ends this stream and no other.
+func (c *http2Conn) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	c.streams.Add(1)
+	defer c.streams.Done()
+	st := &http2Stream{w: w, control: http.NewResponseController(w)}
+	defer st.end()
+	defer func() {
+		if recover() != nil {
+			c.p.note(c.at, c.authority, audit.CodeBadRequest)
+			st.broken = true
+		}
+	}()
+	c.next(st, req)
+}
+
+// next judges and carries the request of one stream.
+func (c *http2Conn) next(st *http2Stream, req *http.Request) {
+	ctx := req.Context()
+	x := newExchange(&c.session, st, req)
+	defer c.p.streams.Add(-1)
+	if c.p.streams.Add(1) > maxJailStreams {
+		x.refuse(ctx, refuse(http.StatusTooManyRequests, audit.CodeFlood, "too many requests at once"))
+		return
+	}
+	if no := gateStream(req); no != nil {
+		x.refuse(ctx, no)
+		return
+	}
+	x.run(ctx)
+}
+
+// gateStream holds a request of HTTP/2 to what readRequest holds one of HTTP/1 to,
+// so that no translation can give it a second meaning. The implementation has
+// refused bad names, control bytes and headers of a connection by now.
+func gateStream(req *http.Request) *refusal {
+	if req.TLS == nil {
+		return badRequest(":scheme is not https")
+	}
+	size, fields := len(req.Method)+len(req.RequestURI)+len(req.Host), 0
+	var f framing
+	for name, values := range req.Header {
+		fields += len(values)
+		for _, v := range values {
+			size += len(name) + len(v) + len(": \r\n")
+			if err := f.add(name, v); err != nil {
+				return badRequest(err.Error())
+			}
+		}
+	}
+	if size > maxHead || fields > maxFields {
+		return refuseHeaders()
+	}
+	if err := f.checkStream(req); err != nil {
+		return badRequest(err.Error())
+	}
+	return nil
+}
+
+// checkStream checks the parts of a head that HTTP/2 writes in its own way.
+func (f *framing) checkStream(req *http.Request) error {
+	length, hasLength := f.seen["content-length"]
+	switch {
+	case req.Host == "":
+		return errors.New(":authority is missing")
+	case hasLength && !isLength(length), hasLength && !lengthIs(length, req.ContentLength):
+		return errors.New("Content-Length is not the length of the body")
+	}
+	if err := scanMethod(req.Method); err != nil {
+		return err
+	}
+	return scanTarget(req.RequestURI)
+}

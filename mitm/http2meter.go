@@ -1,0 +1,149 @@
+package mitm
+
+import (
+	"crypto/tls"
+	"encoding/binary"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// What a client may spend on frames that ask for work and carry nothing. Frames
+// that answer data, such as window updates and a ping per delivery, are paid for
+// by that data.
+const (
+	controlBurst  = 1000 // frames at once, then controlRate
+	controlRate   = 100  // per second
+	controlCredit = 3    // that a frame of data earns
+	resetBurst    = 400  // streams given up at once, then resetRate
+	resetRate     = 50   // per second
+)
+
+// meter counts the frames of a connection as they pass, and ends it when they are
+// a flood: of resets, settings, pings, empty frames, or a head without an end.
+type meter struct {
+	*tls.Conn
+	flooded func() // called once
+
+	in, out frames
+	control *bucket
+	resets  *bucket
+	over    atomic.Bool
+	block   time.Time // when the head that is being read began
+}
+
+func newMeter(conn *tls.Conn, flooded func()) *meter {
+	return &meter{
+		Conn: conn, flooded: flooded,
+		in:      frames{skip: uint32(len(http2.ClientPreface))},
+		control: newBucket(controlBurst, controlRate),
+		resets:  newBucket(resetBurst, resetRate),
+	}
+}
+
+// Read reads for the implementation, which sends the error to the client before
+// it ends the connection.
+func (m *meter) Read(b []byte) (int, error) {
+	n, err := m.Conn.Read(b)
+	m.in.scan(b[:n], m.received)
+	if m.over.Load() {
+		return 0, http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
+	}
+	return n, err
+}
+
+func (m *meter) Write(b []byte) (int, error) {
+	m.out.scan(b, m.sent)
+	return m.Conn.Write(b)
+}
+
+// received charges one frame of the client's.
+func (m *meter) received(f frame) {
+	switch f.kind {
+	case http2.FrameData:
+		if f.length > 0 {
+			m.control.give(1)
+		} else if f.flags&http2.FlagDataEndStream == 0 {
+			m.charge(m.control)
+		}
+	case http2.FrameHeaders:
+		m.head(f.flags.Has(http2.FlagHeadersEndHeaders), true)
+	case http2.FrameContinuation:
+		m.charge(m.control)
+		m.head(f.flags.Has(http2.FlagContinuationEndHeaders), false)
+	case http2.FrameRSTStream:
+		m.charge(m.resets)
+	default:
+		m.charge(m.control)
+	}
+}
+
+// sent books one frame of ours. A client can also make us give a stream up.
+func (m *meter) sent(f frame) {
+	switch {
+	case f.kind == http2.FrameData && f.length > 0:
+		m.control.give(controlCredit)
+	case f.kind == http2.FrameRSTStream:
+		m.charge(m.resets)
+	}
+}
+
+// head gives a head that comes in parts a time to be complete.
+func (m *meter) head(ends, begins bool) {
+	switch {
+	case ends && !m.block.IsZero():
+		m.block = time.Time{}
+		m.Conn.SetReadDeadline(time.Time{})
+	case begins && !ends:
+		m.block = time.Now()
+		m.Conn.SetReadDeadline(m.block.Add(headerTimeout))
+	}
+}
+
+func (m *meter) charge(b *bucket) {
+	if !b.take() && !m.over.Swap(true) {
+		m.flooded()
+	}
+}
+
+// frame is the head of one frame of HTTP/2.
+type frame struct {
+	length uint32
+	kind   http2.FrameType
+	flags  http2.Flags
+}
+
+const frameHead = 9
+
+// frames finds the frames in one direction of a connection, whatever pieces it
+// comes in.
+type frames struct {
+	skip uint32 // bytes until the next frame's head
+	head [frameHead]byte
+	n    int // bytes of head that are there
+}
+
+func (s *frames) scan(b []byte, each func(frame)) {
+	for len(b) > 0 {
+		if s.skip > 0 {
+			n := min(len(b), int(s.skip))
+			s.skip -= uint32(n)
+			b = b[n:]
+			continue
+		}
+		n := copy(s.head[s.n:], b)
+		s.n += n
+		b = b[n:]
+		if s.n < frameHead {
+			return
+		}
+		f := frame{
+			length: binary.BigEndian.Uint32(s.head[:4]) >> 8,
+			kind:   http2.FrameType(s.head[3]),
+			flags:  http2.Flags(s.head[4]),
+		}
+		s.n, s.skip = 0, f.length
+		each(f)
+	}
+}
