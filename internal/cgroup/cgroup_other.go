@@ -71,6 +71,12 @@ func (g *Group) Enter() (func() error, error) { return nil, errLinux }
 // SetLimits fails.
 func (g *Group) SetLimits(Limits) error { return errLinux }
 
+// Freeze fails.
+func (g *Group) Freeze() error { return errLinux }
+
+// Thaw fails.
+func (g *Group) Thaw() error { return errLinux }
+
 // Kill fails.
 func (g *Group) Kill() error { return errLinux }
 
