@@ -35,6 +35,10 @@ demo: ## the main job on this machine: gh api user in a jail, against an embedde
 test: build ## every test, unit and end to end (root; real bwrap, namespaces, TLS, git, gh)
 	@go test -race -count=$(COUNT) $(TESTFLAGS) ./...
 
+.PHONY: soak
+soak: ## the races of replaced files, a thousand times instead of some dozens (root; ten minutes)
+	@OMNIJAIL_SOAK=1000 go test -count=1 -timeout 40m -run 'TestS08|TestS09' ./internal/e2e
+
 .PHONY: test-vm
 test-vm: ## the main job in a VM: Debian's kernel, cgroup v2, AppArmor (root; apt and a minute)
 	@tools/test-vm

@@ -45,12 +45,13 @@ var table = arch.Rules{
 
 		"internal/egressd":      {"mitm", "creds", "internal/egress", "netns/dnsstub", "internal/audit", "internal/egressd/wire", "internal/seccomp"},
 		"internal/egressd/wire": {"creds", "internal/egress", "internal/audit"},
+		"internal/mountwatch":   {},
 
 		"internal/daemon": {
 			"api", "creds", "internal/egress", "internal/jail", "internal/policy", "internal/node", "internal/config",
 			"internal/caller", "internal/stage", "internal/trust", "internal/seccomp", "internal/cgroup", "internal/pty",
 			"internal/spawn", "internal/peercred", "internal/cleanup", "internal/audit", "netns", "internal/egressd/wire",
-			"internal/egressd/cage", "internal/child", "internal/seqpacket",
+			"internal/egressd/cage", "internal/child", "internal/seqpacket", "internal/mountwatch",
 		},
 		"internal/server": {"api", "internal/daemon", "internal/policy", "internal/peercred", "internal/config", "internal/audit", "internal/jail", "internal/suggest"},
 

@@ -47,6 +47,9 @@ const (
 	CodeSyscall   Code = "syscall"    // a system call that the filter refuses
 	CodeLimit     Code = "limit"      // memory, processes or time
 	CodeStart     Code = "start"      // the command never ran
+	CodeReplaced  Code = "replaced"   // a protected or hidden file was replaced outside
+	CodeNewName   Code = "new_name"   // a file that runs by itself outside was made in the jail
+	CodeUnwatched Code = "unwatched"  // new files could not be watched any more
 )
 
 // Codes lists all codes of the network; a code's place in it is its number on the egress

@@ -39,9 +39,12 @@ type execution struct {
 	master *os.File // of the jail's terminal, until the client has it
 	slave  *os.File
 
-	process *spawn.Process
-	status  *os.File // the backend's report of the exit
-	command *os.File // pidfd of the command
+	process     *spawn.Process
+	status      *os.File // the backend's report of the exit
+	command     *os.File // pidfd of the command
+	protections []string // places in the jail whose mounts must stay
+	brake       brake
+	end         func(reason string) // ends the command; first call counts
 }
 
 // errEnded is why an exec's context ends: somebody ended it.
@@ -81,7 +84,7 @@ func (m *Manager) newJail(p *Plan) (*liveJail, context.CancelCauseFunc) {
 
 // newExecution returns a command of j whose client is told what becomes of it.
 func (m *Manager) newExecution(j *liveJail, p *Plan, conn *net.UnixConn) *execution {
-	x := &execution{m: m, plan: p, j: j, conn: conn, began: time.Now(), events: newEvents(conn)}
+	x := &execution{m: m, plan: p, j: j, conn: conn, began: time.Now(), events: newEvents(conn), end: j.end}
 	j.audience.join(x.events)
 	return x
 }
@@ -95,6 +98,7 @@ func (x *execution) run(ctx context.Context, cancel context.CancelCauseFunc) api
 	err := x.open(ctx)
 	if err == nil {
 		x.group = x.j.env.group
+		x.brake.group = x.group
 		err = x.start(ctx)
 	}
 	x.m.prepared.refill()

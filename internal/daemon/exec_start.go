@@ -71,6 +71,7 @@ func (x *execution) start(ctx context.Context) error {
 		return err
 	}
 	x.undo.Add(x.process.Close)
+	x.protections = staged.plan.Protections(staged.files.Names)
 	staged.release()
 	x.releaseOpened()
 	return x.letGo(ctx, channel)
@@ -80,6 +81,7 @@ func (x *execution) start(ctx context.Context) error {
 func (x *execution) letGo(ctx context.Context, channel *spawn.Channel) (err error) {
 	defer func() {
 		if err != nil {
+			x.brake.end()
 			x.group.Kill()
 			x.reap()
 		}
@@ -91,6 +93,9 @@ func (x *execution) letGo(ctx context.Context, channel *spawn.Channel) (err erro
 		return err
 	}
 	x.undo.Add(x.command.Close)
+	if err = x.watchMounts(); err != nil {
+		return err
+	}
 	if _, err = x.m.auditor.own(audit.Record{
 		Kind: audit.KindJail, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec.Policy.Name,
 		Decision: audit.Allow, Argv0: audit.Escape(string(x.plan.Argv[0])), Origin: x.j.spec.Policy.Origin,

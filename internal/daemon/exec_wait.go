@@ -53,6 +53,7 @@ func (x *execution) wait(ctx context.Context) api.Exit {
 		exit = api.Exit{Code: exitFailed, Reason: endReason(ctx)}
 		x.m.metrics.execs.WithLabelValues("killed").Inc()
 	}
+	x.brake.end()
 	x.group.Kill()
 	x.reap()
 	return exit

@@ -16,6 +16,7 @@ import (
 	"github.com/omnijail/omnijail/internal/cgroup"
 	"github.com/omnijail/omnijail/internal/config"
 	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/mountwatch"
 	"github.com/omnijail/omnijail/internal/peercred"
 	"github.com/omnijail/omnijail/internal/policy"
 	"github.com/omnijail/omnijail/internal/spawn"
@@ -66,6 +67,7 @@ type Manager struct {
 
 	prepared *stock[*root]
 	scouts   *stock[*scout]
+	mounts   *mountwatch.Watcher
 	scoutNo  atomic.Uint64
 }
 
@@ -75,8 +77,13 @@ func New(cfg Config) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	mounts, err := mountwatch.New()
+	if err != nil {
+		return nil, err
+	}
 	m := &Manager{
-		cfg: cfg, auditor: newAuditor(cfg.Journal, cfg.Log), metrics: newMetrics(), node: node,
+		mounts: mounts,
+		cfg:    cfg, auditor: newAuditor(cfg.Journal, cfg.Log), metrics: newMetrics(), node: node,
 		jails: map[jail.ID]*liveJail{}, perUID: map[uint32]int{}, procs: map[egressKey]*egressProc{},
 		alive: map[*egressProc]bool{}, starting: map[egressKey]*sync.Mutex{}, failures: map[egressKey][]time.Time{},
 	}
@@ -217,6 +224,7 @@ func (m *Manager) Close() {
 	m.auditor.close()
 	m.prepared.close()
 	m.scouts.close()
+	m.mounts.Close()
 }
 
 const stopping = "omnijaild is stopping"

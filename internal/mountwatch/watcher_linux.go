@@ -24,7 +24,7 @@ type Watch struct {
 	w       *Watcher
 	key     int32
 	ids     map[string]string // the kernel's number of a mount to its place
-	changed func()
+	changed func(*Watch)
 
 	mu sync.Mutex // of what follows
 	fd int        // -1 when closed
@@ -53,7 +53,7 @@ func New() (*Watcher, error) {
 // each of the places. changed is called, on a goroutine of its own, for every
 // change of the table. It comes before the table is read, which takes as long as
 // the change itself holds the kernel's lock: stop the jail first, then ask Lost.
-func (w *Watcher) Add(process *os.File, places []string, changed func()) (*Watch, error) {
+func (w *Watcher) Add(process *os.File, places []string, changed func(*Watch)) (*Watch, error) {
 	fd, err := openTable(process)
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (w *Watcher) run() {
 			watch := w.watches[e.Fd]
 			w.mu.Unlock()
 			if watch != nil {
-				go watch.changed()
+				go watch.changed(watch)
 			}
 		}
 	}

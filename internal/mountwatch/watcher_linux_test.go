@@ -87,7 +87,7 @@ func TestS09_AReplacedFileIsReported(t *testing.T) {
 			touch(t, two)
 			process := masked(t, one, two)
 			gone := make(chan struct{}, 8)
-			watch, err := w.Add(process, []string{one, two}, func() { gone <- struct{}{} })
+			watch, err := w.Add(process, []string{one, two}, func(*Watch) { gone <- struct{}{} })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +115,7 @@ func TestS09_OtherJailsAreNotReported(t *testing.T) {
 	touch(t, other)
 	reported := make(chan string, 8)
 	for _, f := range []string{mine, other} {
-		watch, err := w.Add(masked(t, f), []string{f}, func() { reported <- f })
+		watch, err := w.Add(masked(t, f), []string{f}, func(*Watch) { reported <- f })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestS09_AProtectionThatIsNotThereRefusesTheStart(t *testing.T) {
 	f := filepath.Join(t.TempDir(), "f")
 	touch(t, f)
 	process := masked(t, f)
-	if _, err := w.Add(process, []string{f, f + "2"}, func() {}); err == nil || !strings.Contains(err.Error(), f+"2") {
+	if _, err := w.Add(process, []string{f, f + "2"}, func(*Watch) {}); err == nil || !strings.Contains(err.Error(), f+"2") {
 		t.Errorf("err %v", err)
 	}
 	if err := unix.PidfdSendSignal(int(process.Fd()), unix.SIGKILL, nil, 0); err != nil {
@@ -147,7 +147,7 @@ func TestS09_AProtectionThatIsNotThereRefusesTheStart(t *testing.T) {
 	if n, err := unix.Poll(ended, int(hang.Milliseconds())); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
-	if _, err := w.Add(process, []string{f}, func() {}); err == nil {
+	if _, err := w.Add(process, []string{f}, func(*Watch) {}); err == nil {
 		t.Error("the table of a dead process was opened")
 	}
 }
@@ -166,7 +166,7 @@ func BenchmarkReported(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		reported := make(chan struct{}, 8)
-		watch, err := w.Add(masked(b, files...), files, func() { reported <- struct{}{} })
+		watch, err := w.Add(masked(b, files...), files, func(*Watch) { reported <- struct{}{} })
 		if err != nil {
 			b.Fatal(err)
 		}

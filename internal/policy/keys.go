@@ -11,7 +11,7 @@ import (
 var later = []string{
 	"protect", "protect_new", "unix_sockets", "home", "scratch", "cache", "gpu",
 	"deny_addresses", "proxy_env", "on_reflection", "max_age", "publish", "node_ports",
-	"observe", "on_replaced",
+	"observe",
 }
 
 // decoder reads a tree into a Document.
@@ -44,6 +44,7 @@ var keys = map[string]keyFunc{
 	"allow_network":       func(d *decoder, k string, n *node) { d.allowNetwork = n; d.boolean(k, n) },
 	"credential_proxy":    (*decoder).credentials,
 	"on_misuse":           func(d *decoder, k string, n *node) { d.doc.OnMisuse = d.oneOf(k, n, "deny", "freeze") },
+	"on_replaced":         (*decoder).onReplaced,
 	"placeholder_in_body": func(d *decoder, k string, n *node) { d.doc.BodyCheck = d.oneOf(k, n, "audit", "deny") == "deny" },
 	"limits":              (*decoder).limits,
 }

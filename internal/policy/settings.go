@@ -116,6 +116,14 @@ func (d *decoder) passthrough(key string, n *node) {
 	}
 }
 
+// onReplaced takes what becomes of a command whose protected files are replaced
+// outside. To protect what is new there instead is not built.
+func (d *decoder) onReplaced(key string, n *node) {
+	if d.oneOf(key, n, "kill", "restage") == "restage" {
+		d.later(n.at, key+": restage")
+	}
+}
+
 // checkEnvName says what is wrong with the name of a variable, empty if nothing.
 func checkEnvName(s string) string {
 	switch {
