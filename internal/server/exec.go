@@ -25,7 +25,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, c *caller) *api.Er
 	if err := decode(r, &req); err != nil {
 		return err
 	}
-	plan, refused := s.plan(&req, c)
+	plan, refused := s.plan(&req, c, s.cfg.Manager.Facts())
 	if refused != nil {
 		return refused
 	}
@@ -54,7 +54,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, c *caller) *api.Er
 }
 
 // plan decides who runs what under which policy, or refuses.
-func (s *Server) plan(req *api.ExecRequest, c *caller) (*daemon.Plan, *api.Error) {
+func (s *Server) plan(req *api.ExecRequest, c *caller, facts policy.Facts) (*daemon.Plan, *api.Error) {
 	argv, cwd, refused := words(req)
 	if refused == nil {
 		refused = tooMuch(req, argv)
@@ -86,7 +86,7 @@ func (s *Server) plan(req *api.ExecRequest, c *caller) (*daemon.Plan, *api.Error
 		Argv: texts(argv), Cwd: cwd, User: user, CallerUID: c.UID(), CallerGroups: s.groups(c),
 		Own: c.access.MayUse("", true), Add: policy.Add(req.Add), Env: req.Env, Limits: limits, TTY: req.TTY != nil,
 		Backend: req.Backend, SecretFDs: req.SecretFDs,
-	}, s.cfg.Manager.Facts())
+	}, facts)
 	if err != nil {
 		return nil, policyRefusal(err)
 	}
