@@ -131,6 +131,9 @@ func (s *session) openGrant(req child.Grant) (*grant, error) {
 	if err := child.CheckDest(p, s.req.User.Home, s.req.SystemDirs); err != nil {
 		return nil, refuse("grant", "%s cannot be granted%s: %v", req.Path, origin(req.Origin), err)
 	}
+	if err := refuseGitGrant(req, p); err != nil {
+		return nil, err
+	}
 	if !isDir(st) && st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, refuse("grant", "%s cannot be granted%s: it is neither a directory nor a regular file", req.Path, origin(req.Origin))
 	}

@@ -86,7 +86,7 @@ func (s *session) maskPath(m child.Mask, p string, st unix.Stat_t) error {
 	case exactly:
 		s.notes = append(s.notes, fmt.Sprintf("%s is masked and granted; the grant holds", p))
 		return nil
-	case inner != "" && len(gs) > 0:
+	case inner != "":
 		return refuse("mask", "%s is granted but lies below %s, which is masked", inner, p)
 	}
 	for i, g := range gs {

@@ -165,10 +165,24 @@ func (p *planner) covered(i int, n name) (bool, error) {
 		same := slices.ContainsFunc(names(inner), func(o name) bool {
 			return o.op != OpHold && jail.Within(path.Join(inner.Path, o.Name), full)
 		})
+		if n.op == OpPin && !p.writable(full) {
+			same = true // nothing there can be written
+		}
 		if n.op != OpHold && !same {
 			return false, fmt.Errorf("%s is protected in the grant %s and not in the grant %s inside it", full, p.layout.Grants[i].Path, inner.Path)
 		}
 		return true, nil
 	}
 	return false, nil
+}
+
+// writable reports whether the innermost grant around path is for writing.
+func (p *planner) writable(path string) bool {
+	inner, write := "", false
+	for _, g := range p.layout.Grants {
+		if jail.Within(g.Path, path) && len(g.Path) >= len(inner) {
+			inner, write = g.Path, g.Write
+		}
+	}
+	return write
 }
