@@ -58,6 +58,7 @@ var table = arch.Rules{
 		"internal/lab":      {"internal/lab"},
 		"internal/selftest": {"internal/jail", "api"},
 		"internal/arch":     {},
+		"internal/lowering": {},
 		"internal/e2e":      {"api", "internal/lab", "internal/landlock"},
 		"examples/demo":     {"internal/lab", "api", "internal/cleanup"},
 		"cmd/omnijaild": {"api", "internal/config", "internal/daemon", "internal/server", "internal/egressd", "internal/node", "internal/policy", "internal/audit", "internal/cgroup", "internal/cleanup",
