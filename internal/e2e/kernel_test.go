@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -146,6 +147,11 @@ func TestS29_SocketFamilies(t *testing.T) {
 		"2/2/136": true, "10/2/136": true, // UDP-Lite
 		"16/2/0": true, "16/3/0": true,
 	}
+	made := []string{"1/1/0", "2/1/0", "10/2/0", "16/3/0"}
+	if noUnixSockets() {
+		made = made[1:]
+		maps.DeleteFunc(allowed, func(s string, _ bool) bool { return strings.HasPrefix(s, "1/") })
+	}
 	seen := map[string]bool{}
 	for _, s := range strings.Fields(n.sh(t, dir, "./families")) {
 		if !allowed[s] && !seen[s] {
@@ -153,7 +159,7 @@ func TestS29_SocketFamilies(t *testing.T) {
 		}
 		seen[s] = true
 	}
-	for _, s := range []string{"1/1/0", "2/1/0", "10/2/0", "16/3/0"} {
+	for _, s := range made {
 		if !seen[s] {
 			t.Errorf("socket %s cannot be made", s)
 		}

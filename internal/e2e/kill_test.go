@@ -107,8 +107,8 @@ func (s *scene) resume(t *testing.T) {
 	s.frozen, s.stopped = nil, nil
 }
 
-// find opens the jail's processes: bwrap, which the daemon started, and, once
-// bwrap has made its namespaces, the child of its child.
+// find opens the jail's processes: bwrap, or what stands in its place, which the
+// daemon started, and init below it once it is there.
 func (s *scene) find(t *testing.T) {
 	t.Helper()
 	pids := s.jail.members()
@@ -119,11 +119,23 @@ func (s *scene) find(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.netns = append(s.netns, net)
-	if first := childOf(outer, pids); first != 0 {
-		if init := childOf(first, pids); init != 0 {
-			s.command = mustHold(t, init)
-		}
+	if init := initBelow(outer, pids); init != 0 {
+		s.command = mustHold(t, init)
 	}
+}
+
+// initBelow is the process that becomes the command: the child of process 1,
+// which is bwrap's child, or the outer process itself where there is no bwrap. It
+// is 0 while there is none.
+func initBelow(outer int, pids []int) int {
+	first := outer
+	if !withoutBwrap() {
+		first = childOf(outer, pids)
+	}
+	if first == 0 {
+		return 0
+	}
+	return childOf(first, pids)
 }
 
 // atBwrap stops the exec with bwrap executed and not one instruction of it run.
@@ -190,9 +202,8 @@ func (s *scene) atReady(t *testing.T) {
 	s.jail.thaw(t)
 	until(t, "init waits for go", func() bool {
 		pids := s.jail.members()
-		first := childOf(childOf(daemon.pid, pids), pids)
-		init := childOf(first, pids)
-		return first != 0 && init != 0 && blockedIn(init, unix.SYS_READ)
+		init := initBelow(childOf(daemon.pid, pids), pids)
+		return init != 0 && blockedIn(init, unix.SYS_READ)
 	})
 	s.find(t)
 }

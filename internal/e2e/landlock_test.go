@@ -214,7 +214,7 @@ func TestLandlockJailKeepsWhatMountsKeep(t *testing.T) {
 func TestANodeWithoutBwrap(t *testing.T) {
 	t.Parallel()
 	const absent = "/usr/lib/omnijail/no-bwrap-here"
-	n := NewNode(t, Options{NoLab: true, Config: map[string]any{"bwrap": absent}, Policy: map[string]string{"either": "backend: [linux_bwrap, linux_landlock]\n"}})
+	n := NewNode(t, Options{NoLab: true, Config: map[string]any{"bwrap": absent, "backend": "linux_bwrap"}, Policy: map[string]string{"either": "backend: [linux_bwrap, linux_landlock]\n"}})
 	n.Exec(t, "--", "true").wantRefused(t, "linux_bwrap cannot run here", "backend: linux_landlock")
 	if o := n.Exec(t, "--policy", "either", "--", "true").Want(t, 0); !strings.Contains(o.Stderr, "jail made by "+alone+": linux_bwrap cannot run here") {
 		t.Errorf("exec does not say that it passed a backend over: %s", o.Stderr)

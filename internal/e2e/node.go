@@ -36,6 +36,10 @@ const Token = "ghp_e2eRealSecretToken0123456789abcdef"
 // hang bounds what should not take long; no test passes because it expired.
 const hang = 60 * time.Second
 
+// backendVariable has the whole suite run under another backend than the node's
+// own: OMNIJAIL_E2E_BACKEND=linux_landlock go test ./internal/e2e
+const backendVariable = "OMNIJAIL_E2E_BACKEND"
+
 // Options change a Node from its defaults.
 type Options struct {
 	Config map[string]any                // keys laid over the configuration
@@ -147,7 +151,7 @@ func (n *Node) configure(t testing.TB, o Options) {
 			"hosts": hosts, "ca_files": []string{n.write(t, "ca.pem", string(n.Lab.CA()))}, "dns": o.DNS,
 		}
 	}
-	if b := os.Getenv("OMNIJAIL_E2E_BACKEND"); b != "" { // the whole suite under another backend
+	if b := os.Getenv(backendVariable); b != "" {
 		c["backend"] = b
 	}
 	maps.Copy(c, o.Config)
