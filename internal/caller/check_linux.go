@@ -37,6 +37,7 @@ func checkReply(req *jail.OpenRequest, r jail.OpenReply) error {
 		}
 	}
 	texts := append(append(append([]string{r.Exec, r.Cwd}, r.Pins...), r.Hidden...), r.Notes...)
+	texts = append(texts, r.Exposed...)
 	for _, s := range r.Git {
 		texts = append(texts, s.Key, s.Value)
 	}

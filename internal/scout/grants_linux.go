@@ -53,6 +53,11 @@ func add(list *[]name, n name) {
 	}
 }
 
+// without returns the list less the name n.
+func without(list []name, n string) []name {
+	return slices.DeleteFunc(list, func(m name) bool { return m.name == n })
+}
+
 // openGrants opens every grant as the caller. What counts from here on is the
 // descriptor and its canonical path; the name that was asked for is forgotten.
 func (s *session) openGrants() error {
@@ -65,8 +70,12 @@ func (s *session) openGrants() error {
 			s.addGrant(opened)
 		}
 	}
-	slices.SortFunc(s.grants, func(a, b *grant) int { return cmp.Compare(a.path, b.path) })
+	s.sortGrants()
 	return s.stayInside()
+}
+
+func (s *session) sortGrants() {
+	slices.SortFunc(s.grants, func(a, b *grant) int { return cmp.Compare(a.path, b.path) })
 }
 
 // stayInside refuses a grant that was named below another and lies elsewhere: an

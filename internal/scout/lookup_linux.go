@@ -19,33 +19,33 @@ const (
 	exitNotFound      = 127
 )
 
-// lookup finds the executable as a shell of the caller's would, and returns the
-// path that names it inside. Every link on the way has to be visible there.
+// lookup finds the executable as a shell of the caller's would, makes it and what
+// interprets it visible, and returns the path that names it inside.
 func (s *session) lookup(argv0 string) (string, error) {
 	found, err := find(argv0, s.req.Path, s.cwd)
 	if err != nil {
 		return "", err
 	}
-	places, err := hops(found)
+	places, err := trail(found)
 	if err != nil {
 		return "", notExecutable(found, err)
 	}
-	if isSnap(found, places) {
+	last := places[len(places)-1].path
+	if isSnap(found, last) {
 		return "", &child.OpenError{
 			Code: "snap", Exit: exitNotExecutable,
 			Reason: fmt.Sprintf("%s is a snap; snaps cannot run without privileges and so not in a jail", found),
 			Fix:    "sudo apt install " + filepath.Base(found),
 		}
 	}
-	for _, p := range places {
-		if err := s.visible(p); err != nil {
-			return "", err
-		}
+	exec, err := s.admit(places, false)
+	if err != nil {
+		return "", err
 	}
-	if !utf8.ValidString(places[0]) {
+	if !utf8.ValidString(exec) {
 		return "", notExecutable(found, errors.New("its path is not UTF-8"))
 	}
-	return places[0], nil
+	return exec, s.admitInterpreter(last)
 }
 
 // find does execvp's search: what cannot be executed is remembered and passed
@@ -110,34 +110,7 @@ func notExecutable(p string, err error) error {
 	return &child.OpenError{Code: "not_executable", Exit: exitNotExecutable, Reason: fmt.Sprintf("%s cannot be executed: %v", p, err)}
 }
 
-func isSnap(found string, places []string) bool {
-	last := places[len(places)-1]
+func isSnap(found, last string) bool {
 	return child.Within("/snap", found) || child.Within("/snap", last) ||
 		child.Within("/var/lib/snapd", last) || last == "/usr/bin/snap"
-}
-
-// visible is nil when the canonical place p is part of what the jail sees.
-func (s *session) visible(p string) error {
-	for _, dir := range append([]string{"/etc/alternatives"}, s.req.SystemDirs...) {
-		if child.Within(dir, p) {
-			return nil
-		}
-	}
-	gs, names := s.covering(p)
-	if len(gs) == 0 {
-		return &child.OpenError{
-			Code: "not_visible", Exit: exitNotExecutable,
-			Reason: fmt.Sprintf("%s is outside of what the jail sees", p),
-			Fix:    fmt.Sprintf("read_paths: [%s]", p),
-		}
-	}
-	inner := len(gs) - 1
-	if hidden, ok := within(gs[inner].masked, names[inner]); ok {
-		return &child.OpenError{
-			Code: "not_visible", Exit: exitNotExecutable,
-			Reason: fmt.Sprintf("%s is hidden in the jail", p),
-			Fix:    fmt.Sprintf("cwd_allow_hidden: [%s]", hidden),
-		}
-	}
-	return nil
 }

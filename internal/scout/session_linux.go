@@ -18,6 +18,8 @@ type session struct {
 	pins   []pin
 	hidden []string
 	notes  []string
+
+	exposed []string // roots of toolchains that no policy granted
 }
 
 // serveOpen answers an open request, then resolves names below staged trees until
@@ -80,6 +82,6 @@ func (s *session) open() (reply child.OpenReply, files []*os.File, err error) {
 		reply.Pins = append(reply.Pins, p.path)
 		files = append(files, p.file)
 	}
-	reply.Cwd, reply.Hidden, reply.Notes = s.cwd, s.hidden, s.notes
+	reply.Cwd, reply.Hidden, reply.Notes, reply.Exposed = s.cwd, s.hidden, s.notes, s.exposed
 	return reply, append(append(files, stdio...), secrets...), nil
 }

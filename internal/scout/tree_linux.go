@@ -35,37 +35,37 @@ func (ms mounts) tree(f *os.File) (tree, error) {
 // count: by the directories above, and by the place in the file system, which
 // another mount of it shows under another path.
 func (s *sources) outside(p string) error {
-	places, err := hops(p)
+	places, err := trail(p)
 	if err != nil {
 		return err
 	}
 	for _, place := range places {
-		f, err := openHow(unix.AT_FDCWD, place, unix.O_PATH|unix.O_NOFOLLOW, unix.RESOLVE_NO_MAGICLINKS)
-		if err != nil {
-			return err
-		}
-		t, inside, err := s.inside(f, place)
-		f.Close()
+		t, inside, err := s.mounts.inside(s.writable, place.path)
 		if err != nil {
 			return err
 		}
 		if inside {
-			return refuse("source", "%s lies in %s, which the jail may write", place, t.path)
+			return refuse("source", "%s lies in %s, which the jail may write", place.path, t.path)
 		}
 	}
 	return nil
 }
 
-// inside reports which writable tree f, whose canonical path is p, lies in.
-func (s *sources) inside(f *os.File, p string) (tree, bool, error) {
-	if len(s.writable) == 0 {
+// inside reports which of the trees p, a canonical path, lies in.
+func (ms mounts) inside(trees []tree, p string) (tree, bool, error) {
+	if len(trees) == 0 {
 		return tree{}, false, nil
 	}
-	pos, err := s.mounts.position(f, p)
+	f, err := openHow(unix.AT_FDCWD, p, unix.O_PATH|unix.O_NOFOLLOW, unix.RESOLVE_NO_MAGICLINKS)
 	if err != nil {
 		return tree{}, false, err
 	}
-	for _, t := range s.writable {
+	defer f.Close()
+	pos, err := ms.position(f, p)
+	if err != nil {
+		return tree{}, false, err
+	}
+	for _, t := range trees {
 		if t.pos.contains(pos) {
 			return t, true, nil
 		}
@@ -75,7 +75,7 @@ func (s *sources) inside(f *os.File, p string) (tree, bool, error) {
 		if err := unix.Lstat(dir, &st); err != nil {
 			return tree{}, false, &os.PathError{Op: "stat", Path: dir, Err: err}
 		}
-		for _, t := range s.writable {
+		for _, t := range trees {
 			if t.id == (inode{uint64(st.Dev), st.Ino}) {
 				return t, true, nil
 			}
@@ -110,7 +110,7 @@ func (s *sources) outsideDir(p string) error {
 	if err != nil {
 		return err
 	}
-	t, inside, err := s.inside(f, real)
+	t, inside, err := s.mounts.inside(s.writable, real)
 	if err == nil && inside {
 		err = refuse("source", "%s lies in %s, which the jail may write", real, t.path)
 	}

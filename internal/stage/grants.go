@@ -45,6 +45,8 @@ func (p *planner) grants() error {
 		}
 	}
 	slices.Reverse(order)
+	// A grant in a frame is not there before the frame is.
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.depth(a), p.depth(b)) })
 	for _, i := range order {
 		if err := p.protect(i); err != nil {
 			return err
@@ -108,6 +110,9 @@ func (p *planner) attach(i int, before []int) error {
 func (p *planner) nest(i, outer int) error {
 	g, around := p.layout.Grants[i], p.layout.Grants[outer]
 	rel := strings.TrimPrefix(g.Path, around.Path+"/")
+	if framed, err := p.frame(i, outer, rel); framed || err != nil {
+		return err
+	}
 	for n, name := range names(around) {
 		if name.op == OpHold && name.Name == rel && name.Dir == g.Dir {
 			p.nested[outer] = append(p.nested[outer], i)
@@ -132,14 +137,18 @@ func (p *planner) protect(i int) error {
 		if err != nil {
 			return err
 		}
-		if !covered {
+		if !covered && !underMask(list, name.Name) {
 			order = append(order, n)
 		}
 	}
 	depth := func(n int) int { return strings.Count(list[n].Name, "/") }
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(depth(b), depth(a)) })
 	for _, n := range order {
-		p.add(Step{Op: list[n].op, Path: path.Join(g.Path, list[n].Name), Grant: i, Name: n, Dir: list[n].Dir})
+		step := Step{Op: list[n].op, Path: path.Join(g.Path, list[n].Name), Grant: i, Name: n, Dir: list[n].Dir}
+		if inner := p.framed[framing{i, n}]; inner != nil {
+			step.Op, step.Inner = OpFrame, inner
+		}
+		p.add(step)
 	}
 	return nil
 }

@@ -39,11 +39,12 @@ type planner struct {
 	steps  []Step
 	made   map[string]bool // directories of ours
 	nested map[int][]int   // the grants mounted inside each grant
+	framed map[framing][]Inner
 }
 
 // NewPlan returns the steps to l, or says which grant cannot be placed.
 func NewPlan(l Layout) (Plan, error) {
-	p := &planner{layout: l, made: map[string]bool{"/": true}, nested: map[int][]int{}}
+	p := &planner{layout: l, made: map[string]bool{"/": true}, nested: map[int][]int{}, framed: map[framing][]Inner{}}
 	for _, f := range []func() error{p.system, p.composed, p.devices, p.scratch, p.grants} {
 		if err := f(); err != nil {
 			return Plan{}, err

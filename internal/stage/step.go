@@ -22,6 +22,7 @@ const (
 	OpHold   Op = "hold"   // bind the name onto itself, so that no parent of a protected name is renamed
 	OpPin    Op = "pin"    // bind the name onto itself, read-only
 	OpHide   Op = "hide"   // cover the name with something empty
+	OpFrame  Op = "frame"  // cover the name with places for the trees of Inner, and attach them
 )
 
 // Step is one step. Grant, Outer and Name are indexes into the Layout's grants
@@ -39,6 +40,14 @@ type Step struct {
 	Outer  int
 	Name   int
 	Dir    bool
+	Inner  []Inner
+}
+
+// Inner is a grant below a name that is otherwise covered.
+type Inner struct {
+	Grant int
+	Place string // relative to the name
+	Dir   bool
 }
 
 // String returns the step as one line.
@@ -60,6 +69,8 @@ func (s Step) String() string {
 		return fmt.Sprintf("nest %s tree %d onto name %d of tree %d", s.Path, s.Grant, s.Name, s.Outer)
 	case OpHold, OpPin, OpHide:
 		return fmt.Sprintf("%s %s name %d of tree %d", s.Op, s.Path, s.Name, s.Grant)
+	case OpFrame:
+		return fmt.Sprintf("frame %s name %d of tree %d for %v", s.Path, s.Name, s.Grant, s.Inner)
 	}
 	return fmt.Sprintf("%s %s", s.Op, s.Path)
 }

@@ -40,6 +40,8 @@ func (s *staging) step(step Step) error {
 		return mountAt(s.root, at, s.trees[step.Grant])
 	case OpNest:
 		return attach(s.trees[step.Grant], s.names[step.Outer][step.Name])
+	case OpFrame:
+		return s.frame(step)
 	}
 	return s.protect(step)
 }
