@@ -62,6 +62,7 @@ type Started struct {
 	Policy     string    `json:"policy"`
 	Guarantees []string  `json:"guarantees"`
 	Bindings   []Binding `json:"bindings,omitempty"`
+	Exposed    []string  `json:"exposed,omitempty"` // shown for the command, read-only, though no policy grants it
 }
 
 // Binding is a credential that requests of this jail may carry; never its value.

@@ -22,6 +22,7 @@ type Jail struct {
 	Weaken   []string  `json:"weaken,omitempty"`
 	Bindings []Binding `json:"bindings,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
+	Exposed  []string  `json:"exposed,omitempty"` // shown for the command, read-only, though no policy grants it
 }
 
 // Policy is one policy by name: GET /v1/policies and /v1/policies/{name}. The

@@ -108,6 +108,9 @@ func (r *run) show(ev api.Event) {
 	switch {
 	case ev.Started != nil && r.g.verbose:
 		r.line(fmt.Sprintf("jail %s, %s, policy %s", ev.Started.Jail, ev.Started.Backend, ev.Started.Policy))
+		for _, p := range ev.Started.Exposed {
+			r.line("shown for the command, read-only: " + p)
+		}
 	case ev.Denied != nil && !r.g.quiet:
 		text, hints := denied(ev.Denied)
 		if text == r.said {

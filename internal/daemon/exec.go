@@ -185,6 +185,15 @@ func (x *execution) record(exit api.Exit) {
 	}
 }
 
+// escaped are strings of a scout's as people may see them.
+func escaped(texts []string) []string {
+	out := slices.Clone(texts)
+	for i, t := range out {
+		out[i] = audit.Escape(t)
+	}
+	return out
+}
+
 // printable escapes a text that people read in lines, line by line.
 func printable(s string) string {
 	lines := slices.Collect(strings.SplitSeq(s, "\n"))

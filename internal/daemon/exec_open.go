@@ -159,6 +159,7 @@ func (x *execution) scout(ctx context.Context) error {
 	x.atHome = x.opened.Reply.Cwd == policy.ScratchHome(p.User)
 	x.j.mu.Lock()
 	x.j.notes = x.opened.Reply.Notes
+	x.j.exposed = escaped(x.opened.Reply.Exposed)
 	x.j.mu.Unlock()
 	return nil
 }

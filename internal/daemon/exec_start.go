@@ -118,6 +118,7 @@ func (x *execution) announce() {
 	spec := x.j.spec
 	started := &api.Started{
 		Jail: x.j.id.String(), Backend: x.j.backend, Policy: spec.Policy.Name, Bindings: describeBindings(spec.Bindings),
+		Exposed: escaped(x.opened.Reply.Exposed),
 	}
 	if spec.Policy.Origin != "" && spec.Policy.Origin != spec.Policy.Name {
 		started.Policy += " (" + spec.Policy.Origin + ")"

@@ -36,9 +36,10 @@ type liveJail struct {
 	sources  *sources
 	end      func(reason string) // ends the command; first call counts
 
-	mu    sync.Mutex
-	notes []string
-	cutBy string
+	mu      sync.Mutex
+	notes   []string
+	exposed []string // what the last command needed and no policy granted
+	cutBy   string
 }
 
 // secret is what the daemon knows of one credential: everything but the value.
@@ -123,6 +124,7 @@ func (j *liveJail) describe() api.Jail {
 	out := api.Jail{
 		ID: j.id.String(), UID: j.owner, Policy: j.spec.Policy.Name, Origin: j.spec.Policy.Origin,
 		Backend: j.backend, Started: j.started, Bindings: describeBindings(j.spec.Bindings), Notes: slices.Clone(j.notes),
+		Exposed: slices.Clone(j.exposed),
 	}
 	for _, w := range j.spec.Weaken {
 		out.Weaken = append(out.Weaken, string(w))
