@@ -169,6 +169,22 @@ func TestCancelEndsTheScout(t *testing.T) {
 	}
 }
 
+// A file system that commands the kernel is none to grant, wherever it is mounted.
+func TestS26_DoorsIntoTheKernelAreNoGrants(t *testing.T) {
+	dir := playground(t)
+	for _, kind := range []string{"proc", "sysfs", "devpts"} {
+		at := mkdir(t, dir, kind)
+		if err := unix.Mount(kind, at, kind, 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Unmount(at, unix.MNT_DETACH) })
+		r := request(dir)
+		r.View.Grants = append(r.View.Grants, jail.Grant{Path: at})
+		_, err := open(t, Options{Request: r})
+		refused(t, err, "grant", "door into the kernel")
+	}
+}
+
 func TestS17_AUidWithFourStuckScoutsIsRefused(t *testing.T) {
 	dir := playground(t)
 	for range maxAbandoned {

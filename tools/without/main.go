@@ -87,7 +87,7 @@ func try(root string, patches []patch, only string) error {
 
 var (
 	failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (Test\w+)`)
-	hung   = regexp.MustCompile(`(?m)^running tests:\n\s+(Test\w+)`)
+	hung   = regexp.MustCompile(`running tests:\n\s+(Test\w+)`)
 )
 
 // removal takes the rule out of the tree at dir, runs its tests and puts it
