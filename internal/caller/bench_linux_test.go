@@ -36,7 +36,7 @@ func BenchmarkOpen(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if _, err := o.Resolve(context.Background(), o.Grants); err != nil {
+			if _, err := o.Resolve(context.Background(), o.Grants, again); err != nil {
 				b.Fatal(err)
 			}
 			o.Close()

@@ -27,14 +27,10 @@ func checkReply(req *jail.OpenRequest, r jail.OpenReply) error {
 		if err := jail.CheckDest(g.Path, req.User.Home, req.SystemDirs); err != nil {
 			return err
 		}
-		for _, list := range [][]jail.OpenName{g.Held, g.ReadOnly, g.Masked} {
-			names += len(list)
-			for _, n := range list {
-				if !g.Dir || !filepath.IsLocal(n.Name) || filepath.Clean(n.Name) != n.Name || n.Name == "." || len(n.Name) > maxText {
-					return fmt.Errorf("name %.80q below %s: %w", n.Name, g.Path, errShape)
-				}
-			}
+		if err := checkNames(&g); err != nil {
+			return err
 		}
+		names += len(g.Names()) + len(g.Git)
 	}
 	texts := append(append(append([]string{r.Exec, r.Cwd}, r.Pins...), r.Hidden...), r.Notes...)
 	texts = append(texts, r.Exposed...)
@@ -60,6 +56,28 @@ func checkReply(req *jail.OpenRequest, r jail.OpenReply) error {
 	return nil
 }
 
+// checkNames wants names that lie below a directory, each once.
+func checkNames(g *jail.OpenGrant) error {
+	seen := map[string]bool{}
+	for i, n := range g.Names() {
+		readOnly := i >= len(g.Held) && i < len(g.Held)+len(g.ReadOnly)
+		if !g.Dir || !isName(n.Name) || n.Name == "." || seen[n.Name] || n.Link && (n.Dir || !readOnly) {
+			return fmt.Errorf("name %.80q below %s: %w", n.Name, g.Path, errShape)
+		}
+		seen[n.Name] = true
+	}
+	for _, n := range g.Git {
+		if !isName(n) {
+			return fmt.Errorf("git directory %.80q below %s: %w", n, g.Path, errShape)
+		}
+	}
+	return nil
+}
+
+func isName(n string) bool {
+	return filepath.IsLocal(n) && filepath.Clean(n) == n && len(n) <= maxText && !strings.ContainsRune(n, 0)
+}
+
 // bounded makes a refusal of the scout's fit to be passed on.
 func bounded(e *jail.OpenError) *jail.OpenError {
 	if e.Exit < 125 || e.Exit > 127 {
@@ -72,7 +90,11 @@ func bounded(e *jail.OpenError) *jail.OpenError {
 // checkFiles looks at what the descriptors are, without asking a file system.
 func (o *Opened) checkFiles() error {
 	for i, f := range o.Grants {
-		if err := checkPathFD(f, o.Reply.Grants[i].Dir); err != nil {
+		kind := fileKind
+		if o.Reply.Grants[i].Dir {
+			kind = dirKind
+		}
+		if err := checkPathFD(f, kind); err != nil {
 			return fmt.Errorf("answer of the scout: grant %s: %w", o.Reply.Grants[i].Path, err)
 		}
 	}
@@ -101,8 +123,17 @@ var stdioType = map[jail.StdioKind]uint32{
 	jail.StdioFile: unix.S_IFREG, jail.StdioTTY: unix.S_IFCHR,
 }
 
-// checkPathFD wants an O_PATH descriptor of a directory, or of anything else.
-func checkPathFD(f *os.File, dir bool) error {
+// kind is what an O_PATH descriptor has to be of.
+type kind uint8
+
+const (
+	fileKind kind = iota // neither of the others
+	dirKind
+	linkKind
+)
+
+// checkPathFD wants an O_PATH descriptor of the kind.
+func checkPathFD(f *os.File, want kind) error {
 	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
 	if err != nil {
 		return err
@@ -111,7 +142,14 @@ func checkPathFD(f *os.File, dir bool) error {
 	if err != nil {
 		return err
 	}
-	if kind := uint32(st.Mode) & unix.S_IFMT; flags&unix.O_PATH == 0 || (kind == unix.S_IFDIR) != dir || kind == unix.S_IFLNK {
+	got := fileKind
+	switch uint32(st.Mode) & unix.S_IFMT {
+	case unix.S_IFDIR:
+		got = dirKind
+	case unix.S_IFLNK:
+		got = linkKind
+	}
+	if flags&unix.O_PATH == 0 || got != want {
 		return errShape
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"os"
 	"testing"
 
 	"github.com/omnijail/omnijail/internal/child"
@@ -33,7 +34,7 @@ func FuzzReply(f *testing.F) {
 		var names child.ScoutNamesReply
 		if strict(b, &names) == nil {
 			o := &Opened{Reply: good}
-			if _, err := o.sortNames(names, nil, nil); err == nil {
+			if _, err := o.sortNames(names, nil, make([]*os.File, 1), make([][]*os.File, 1)); err == nil {
 				t.Fatal("protected names are settled without a descriptor")
 			}
 		}

@@ -38,18 +38,23 @@ type OpenGrant struct {
 	Dir   bool   `json:"dir"`
 	Write bool   `json:"write"`
 	// Names below the grant, one or more components, that the second phase
-	// turns into descriptors below the staged tree. Held ones are directories
-	// bound onto themselves as they are, because renaming the parent of a
-	// protected name would carry the protection away.
+	// turns into descriptors below the staged tree, each name in one list. Held
+	// ones are directories bound onto themselves as they are, because renaming
+	// the parent of a protected name would carry the protection away.
 	Held     []OpenName `json:"held,omitempty"`
 	Masked   []OpenName `json:"masked,omitempty"`   // hidden behind an empty file or directory
 	ReadOnly []OpenName `json:"readonly,omitempty"` // bound onto themselves, read-only
+	// Git are the git directories that were found below a writable grant, by
+	// name; "." is the grant itself. What of them exists and must not change is
+	// in ReadOnly; what does not exist yet is for a watch to keep away.
+	Git []string `json:"git,omitempty"`
 }
 
 // OpenName is a name below a grant.
 type OpenName struct {
 	Name string `json:"name"`
 	Dir  bool   `json:"dir"`
+	Link bool   `json:"link,omitempty"` // a symbolic link, itself; read-only ones alone may be
 }
 
 // OpenError is a refusal in the shape of the API's own errors.

@@ -20,12 +20,19 @@ type Credential struct {
 }
 
 // ScoutNames asks for the names below the trees that come with it, one descriptor
-// per OpenGrant. There is no field: the scout knows what it answered before.
+// per OpenGrant. There is no field: the scout knows what it answered before. Where
+// the grants have layers it answers with ScoutLayers first, and waits for a second
+// ScoutNames with one tree per layer.
 type ScoutNames struct{}
+
+// ScoutLayers comes with one O_PATH descriptor for each layer of each grant.
+type ScoutLayers struct {
+	Err *OpenError `json:"err,omitempty"`
+}
 
 // ScoutNamesReply says which names were there. Each entry stands for one name in
 // the order grant by grant, within a grant Held, ReadOnly, Masked; a descriptor
-// follows for each true one.
+// follows for each true one, found below the tree of its layer or of the grant.
 type ScoutNamesReply struct {
 	Err   *OpenError `json:"err,omitempty"`
 	Found []bool     `json:"found,omitempty"`

@@ -8,9 +8,13 @@ type View struct {
 	Grants    []Grant  // cwd included
 	Masks     []Mask   // mask_paths, absolute
 	Visible   []string // dot entries that stay visible at the top of a grant (globs on one name)
-	ReadOnly  []string // visible dot entries that are never writable
+	ReadOnly  []string // names that are never writable where they are visible, at any depth (globs on one name)
 	HiddenMax int      // entries looked at per directory before the scan overflows
 	Pins      []Pin    // files that must stay as they are, the policy in force first
+	Protect   []Protect
+	GitConfig bool // git's configuration files may be written
+	ScanMax   int  // entries of a writable grant looked at for what to protect
+	ScanDepth int  // directories below each other, likewise
 }
 
 // Grant gives one file or directory of the caller to the jail, at its own path.
@@ -26,6 +30,14 @@ type Mask struct {
 	Path   string
 	Origin string
 	Own    bool // decides over later jails: no grant beats it, and no jail may make it
+}
+
+// Protect names what is not writable in a writable grant: an absolute path, in
+// which a component may be a glob and "**" stands for any number of them, or a
+// glob on one name at any depth.
+type Protect struct {
+	Pattern string
+	Origin  string
 }
 
 // Pin is a file that the jail may read where it is granted and never write.

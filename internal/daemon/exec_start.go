@@ -165,11 +165,11 @@ func (x *execution) stage(ctx context.Context) (_ *staging, err error) {
 		}
 		st.files.Trees = append(st.files.Trees, tree)
 	}
-	names, err := x.opened.Resolve(ctx, st.files.Trees)
+	below, err := x.opened.Resolve(ctx, st.files.Trees, stage.CloneTree)
 	if err != nil {
 		return nil, err
 	}
-	st.files.Names = names
+	st.files.Names, st.files.Layers = below.Names, below.Layers
 	if err := x.terminal(st); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ const manyNames = 128
 
 func nameCount(grants []jail.OpenGrant) (n int) {
 	for _, g := range grants {
-		n += len(g.Held) + len(g.ReadOnly) + len(g.Masked)
+		n += len(g.Names())
 	}
 	return n
 }
@@ -51,10 +51,10 @@ func (c *crowded) take(ctx context.Context, uid uint32) (done func(), err error)
 // never be. It may be called again.
 func (st *staging) release() {
 	seqpacket.CloseAll(st.files.Trees)
-	for _, names := range st.files.Names {
-		seqpacket.CloseAll(names)
+	for _, files := range append(st.files.Names, st.files.Layers...) {
+		seqpacket.CloseAll(files)
 	}
-	st.files.Trees, st.files.Names = nil, nil
+	st.files.Trees, st.files.Names, st.files.Layers = nil, nil, nil
 	st.turn()
 }
 

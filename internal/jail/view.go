@@ -15,5 +15,10 @@ type Grant = child.Grant
 // Mask hides one path below a grant behind an empty file or directory of ours.
 type Mask = child.Mask
 
+// Protect names what is not writable in a writable grant: an absolute path, in
+// which a component may be a glob and "**" stands for any number of them, or a
+// glob on one name at any depth.
+type Protect = child.Protect
+
 // Pin is a file that the jail may read where it is granted and never write.
 type Pin = child.Pin

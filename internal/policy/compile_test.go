@@ -86,9 +86,14 @@ func TestDotEntriesByDefault(t *testing.T) {
 			t.Errorf("%s is visible by default", secret)
 		}
 	}
-	for _, ro := range spec.View.ReadOnly {
+	for _, ro := range readOnlyDot {
 		if !slices.Contains(spec.View.Visible, ro) {
 			t.Errorf("%s is read-only and not visible", ro)
+		}
+	}
+	for _, n := range slices.Concat(readOnlyDot, controlNames) {
+		if !slices.Contains(spec.View.ReadOnly, n) {
+			t.Errorf("%s may be written where it is visible", n)
 		}
 	}
 }

@@ -25,6 +25,9 @@ type Document struct {
 	Mask        []Item
 	AllowHidden []Item // added to the dot entries that stay visible
 	HiddenMax   int    // 0 is the default
+	Protect     []Item
+	ScanMax     int // of protect_scan; 0 is the default
+	ScanDepth   int // likewise
 	Groups      []Item
 	Env         map[string]string
 	Passthrough []Item

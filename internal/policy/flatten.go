@@ -158,6 +158,10 @@ func absolutise(n *node, dir string) {
 				joinPath(item, dir)
 				joinPath(item.get("path"), dir)
 			}
+		case "protect":
+			for _, item := range f.value.items {
+				joinProtect(item, dir)
+			}
 		case "os_env", "sandbox":
 			absolutise(f.value, dir)
 		case "credential_proxy":

@@ -93,6 +93,12 @@ func summary(s *jail.Spec) string {
 	if extra := s.View.Visible[len(visibleDot)+len(readOnlyDot):]; len(extra) > 0 {
 		line("visible %v", extra)
 	}
+	for _, pr := range s.View.Protect {
+		line("protect %s <- %s", pr.Pattern, pr.Origin)
+	}
+	if s.View.GitConfig || s.View.ScanMax != scanMax || s.View.ScanDepth != scanDepth {
+		line("git config writable %v, scan max %d depth %d", s.View.GitConfig, s.View.ScanMax, s.View.ScanDepth)
+	}
 	line("hidden max %d, cwd writable %v", s.View.HiddenMax, s.View.CwdWrite)
 	for _, r := range s.Rules {
 		line("rule %s <- %s", r, r.Origin)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -22,11 +23,12 @@ func (v *view) build() jail.View {
 	out := jail.View{
 		Cwd:       v.req.Cwd,
 		Visible:   slices.Concat(visibleDot, readOnlyDot),
-		ReadOnly:  slices.Clone(readOnlyDot),
-		HiddenMax: v.doc.HiddenMax,
-	}
-	if out.HiddenMax == 0 {
-		out.HiddenMax = hiddenMax
+		ReadOnly:  slices.Concat(readOnlyDot, controlNames),
+		HiddenMax: cmp.Or(v.doc.HiddenMax, hiddenMax),
+		Protect:   v.patterns(),
+		GitConfig: slices.ContainsFunc(v.doc.Weaken, func(w Item) bool { return w.Text == string(jail.WeakGitConfig) }),
+		ScanMax:   cmp.Or(v.doc.ScanMax, scanMax),
+		ScanDepth: cmp.Or(v.doc.ScanDepth, scanDepth),
 	}
 	for _, w := range v.doc.AllowHidden {
 		out.Visible = appendNew(out.Visible, w.Text)

@@ -15,7 +15,7 @@ var visibleDot = []string{
 	".coverage*", ".nyc_output", ".terraform", ".dart_tool",
 }
 
-// readOnlyDot are visible too, but never writable: programs outside run what is
+// readOnlyDot are visible too, but nowhere writable: programs outside run what is
 // in them at the next commit, cd or build.
 var readOnlyDot = []string{".husky", ".pre-commit-config.yaml", ".mise.toml", ".cargo", ".mvn", ".yarn"}
 

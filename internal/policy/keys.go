@@ -9,7 +9,7 @@ import (
 // later are the keys of the language that this build does not enforce. Each is
 // refused by name, because a policy that is obeyed in part is a trap.
 var later = []string{
-	"protect", "protect_new", "unix_sockets", "home", "scratch", "cache", "gpu",
+	"protect_new", "unix_sockets", "home", "scratch", "cache", "gpu",
 	"deny_addresses", "proxy_env", "on_reflection", "max_age", "publish", "node_ports",
 	"observe",
 }
@@ -37,6 +37,8 @@ var keys = map[string]keyFunc{
 	"mask_paths":          func(d *decoder, k string, n *node) { d.doc.Mask = d.paths(k, n) },
 	"cwd_allow_hidden":    (*decoder).allowHidden,
 	"cwd_hidden_scan":     (*decoder).hiddenScan,
+	"protect":             (*decoder).protectItems,
+	"protect_scan":        (*decoder).protectScan,
 	"groups":              func(d *decoder, k string, n *node) { d.doc.Groups = d.words(k, n) },
 	"env":                 (*decoder).env,
 	"env_passthrough":     (*decoder).passthrough,

@@ -15,6 +15,7 @@ var weakeningTexts = map[jail.Weakening]string{
 	jail.WeakPtrace:              "processes in the jail may trace each other, so one can take over another",
 	jail.WeakNestedSandbox:       "the command may make namespaces and mounts of its own, which opens more of the kernel",
 	jail.WeakCompatABI:           "32-bit system calls are allowed, which opens more of the kernel",
+	jail.WeakGitConfig:           "the command may write git's configuration, and so have your next git command outside run a program",
 	jail.WeakPrivateDestinations: "allowed names may lead to private addresses, this node's network included",
 }
 
@@ -81,6 +82,9 @@ func (d *Document) showFiles(cwd string) []string {
 	}
 	for _, m := range d.Mask {
 		out = append(out, "hide "+shown(m.Text, cwd))
+	}
+	for _, p := range d.Protect {
+		out = append(out, "never write "+shownProtect(p.Text, cwd))
 	}
 	if len(d.AllowHidden) > 0 {
 		out = append(out, "dot entries shown besides the usual ones: "+joinItems(d.AllowHidden))

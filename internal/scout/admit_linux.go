@@ -142,7 +142,7 @@ func (s *session) visible(p string) *child.OpenError {
 		}
 	}
 	inner := len(gs) - 1
-	if hidden, ok := within(gs[inner].masked, names[inner]); ok {
+	if hidden, ok := gs[inner].masked.within(names[inner]); ok {
 		return &child.OpenError{
 			Code: "not_visible", Exit: exitNotExecutable,
 			Reason: fmt.Sprintf("%s is hidden in the jail", p),

@@ -47,12 +47,35 @@ func checkOpen(r *child.OpenRequest) error {
 	for _, p := range v.Pins {
 		err = errors.Join(err, checkPath("pin", p.Path))
 	}
+	if len(v.Protect) > maxPaths || v.ScanMax < 0 || v.ScanDepth < 0 {
+		return errors.New("what to protect is malformed")
+	}
+	for _, p := range v.Protect {
+		err = errors.Join(err, checkPattern(p.Pattern))
+	}
 	for _, glob := range append(append([]string(nil), v.Visible...), v.ReadOnly...) {
 		if _, e := path.Match(glob, ""); e != nil || strings.Contains(glob, "/") {
 			err = errors.Join(err, fmt.Errorf("%q is not a pattern for one name", glob))
 		}
 	}
 	return err
+}
+
+// checkPattern wants a clean absolute path of globs, or a glob on one name.
+func checkPattern(p string) error {
+	if strings.Contains(p, "/") {
+		if err := checkPath("protect", p); err != nil {
+			return err
+		}
+	} else if p == "" {
+		return errors.New("an empty pattern")
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if _, err := path.Match(part, ""); err != nil {
+			return fmt.Errorf("%q is not a pattern", p)
+		}
+	}
+	return nil
 }
 
 func checkPath(what, p string) error {

@@ -100,7 +100,7 @@ func (s *session) settle(g *grant) error {
 	s.sortGrants()
 	for _, around := range s.grants {
 		if n, ok := below(around.path, g.path); ok {
-			around.masked = without(around.masked, n)
+			around.masked.drop(n)
 		}
 	}
 	if err := s.nestGrants(); err != nil {
@@ -119,7 +119,7 @@ func (s *session) settle(g *grant) error {
 		if err != nil {
 			return err
 		}
-		s.mask(g, name{n, isDir(st)}, st)
+		s.mask(g, name{name: n, dir: isDir(st)}, st)
 	}
 	return nil
 }

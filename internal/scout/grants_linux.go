@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -20,43 +21,35 @@ type grant struct {
 	asked                  []string // the names that it was granted by
 	id                     inode
 	dir, write             bool
-	held, readonly, masked []name
+	held, readonly, masked nameSet
+	git                    []string // its git directories
 }
 
-// name is a name below a grant, exactly as the file system has it.
-type name struct {
-	name string
-	dir  bool
-}
+func (g *grant) hasGit(n string) bool { return slices.Contains(g.git, n) }
 
 func (g *grant) reply() child.OpenGrant {
 	return child.OpenGrant{
 		Path: g.path, Dir: g.dir, Write: g.write,
-		Held: openNames(g.held), ReadOnly: openNames(g.readonly), Masked: openNames(g.masked),
+		Held: g.held.reply(), ReadOnly: g.readonly.reply(), Masked: g.masked.reply(), Git: g.git,
 	}
 }
 
-func openNames(ns []name) (out []child.OpenName) {
-	for _, n := range ns {
-		out = append(out, child.OpenName{Name: n.name, Dir: n.dir})
+// tidy leaves each name in one list. What lies below a hidden directory is not
+// there, and a directory that is read-only or hidden is held by that already.
+func (g *grant) tidy() {
+	visible := func(n name) bool {
+		_, hidden := g.masked.within(path.Dir(n.name))
+		return !hidden
 	}
-	return out
+	for _, set := range []*nameSet{&g.held, &g.readonly, &g.masked} {
+		set.keep(visible)
+	}
+	g.readonly.keep(func(n name) bool { return !g.masked.seen[n.name] })
+	g.held.keep(func(n name) bool { return !g.masked.seen[n.name] && !g.readonly.seen[n.name] })
 }
 
 // names are all names of g in the order of the second phase.
-func (g *grant) names() []name { return slices.Concat(g.held, g.readonly, g.masked) }
-
-// add puts n into list unless it is there.
-func add(list *[]name, n name) {
-	if !slices.Contains(*list, n) {
-		*list = append(*list, n)
-	}
-}
-
-// without returns the list less the name n.
-func without(list []name, n string) []name {
-	return slices.DeleteFunc(list, func(m name) bool { return m.name == n })
-}
+func (g *grant) names() []name { return slices.Concat(g.held.list, g.readonly.list, g.masked.list) }
 
 // openGrants opens every grant as the caller. What counts from here on is the
 // descriptor and its canonical path; the name that was asked for is forgotten.
@@ -140,7 +133,7 @@ func (s *session) openGrant(req child.Grant) (*grant, error) {
 	if err := child.CheckDest(p, s.req.User.Home, s.req.SystemDirs); err != nil {
 		return nil, refuse("grant", "%s cannot be granted%s: %v", req.Path, origin(req.Origin), err)
 	}
-	if err := refuseGitGrant(req, p); err != nil {
+	if err := s.refuseGitGrant(req, p); err != nil {
 		return nil, err
 	}
 	if !isDir(st) && st.Mode&unix.S_IFMT != unix.S_IFREG {
@@ -168,14 +161,4 @@ func (s *session) covering(p string) (gs []*grant, names []string) {
 		}
 	}
 	return gs, names
-}
-
-// within reports whether one of the names is n or a directory above it.
-func within(list []name, n string) (string, bool) {
-	for _, m := range list {
-		if _, ok := below(m.name, n); ok {
-			return m.name, true
-		}
-	}
-	return "", false
 }

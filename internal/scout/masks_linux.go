@@ -93,8 +93,8 @@ func (s *session) maskPath(m child.Mask, p string, st unix.Stat_t) error {
 		if g.write {
 			holdParents(g, names[i])
 		}
-		if _, hidden := within(g.masked, names[i]); !hidden {
-			s.mask(g, name{names[i], isDir(st)}, st)
+		if _, hidden := g.masked.within(names[i]); !hidden {
+			s.mask(g, name{name: names[i], dir: isDir(st)}, st)
 		}
 	}
 	return nil
@@ -104,6 +104,6 @@ func (s *session) maskPath(m child.Mask, p string, st unix.Stat_t) error {
 // renaming one of them would carry the protection of n away.
 func holdParents(g *grant, n string) {
 	for d := filepath.Dir(n); d != "."; d = filepath.Dir(d) {
-		add(&g.held, name{d, true})
+		g.held.add(name{name: d, dir: true})
 	}
 }

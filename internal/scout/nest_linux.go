@@ -11,7 +11,7 @@ func (s *session) nestGrants() error {
 			rel, inside := strings.CutPrefix(g.path, strings.TrimSuffix(s.grants[at].path, "/")+"/")
 			if inside {
 				holdParents(s.grants[at], rel)
-				add(&s.grants[at].held, name{rel, g.dir})
+				s.grants[at].held.add(name{name: rel, dir: g.dir})
 				break
 			}
 		}

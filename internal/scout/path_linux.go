@@ -28,21 +28,32 @@ func openDirect(p string) (*os.File, error) {
 // openBelow opens a name below dir as O_PATH: no link is followed, no mount is
 // crossed, and nothing outside is reached.
 func openBelow(dir *os.File, name string) (*os.File, error) {
-	return openHow(int(dir.Fd()), name, unix.O_PATH,
-		unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS|unix.RESOLVE_NO_XDEV)
+	return openHow(int(dir.Fd()), name, unix.O_PATH, beneath)
 }
+
+// beneath is how a name below a directory is found: through no link and no mount.
+const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 
 // openHow is openat2. The kernel answers EAGAIN when a rename ran through the
 // lookup; a caller that keeps renaming gets that error in the end.
 func openHow(dir int, p string, flags, resolve uint64) (*os.File, error) {
+	fd, err := openRaw(dir, p, flags, resolve)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), p), nil
+}
+
+// openRaw is openHow for a descriptor that is closed at once.
+func openRaw(dir int, p string, flags, resolve uint64) (int, error) {
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: resolve}
 	for try := 0; ; try++ {
 		fd, err := unix.Openat2(dir, p, &how)
 		if err == nil {
-			return os.NewFile(uintptr(fd), p), nil
+			return fd, nil
 		}
 		if err != unix.EINTR && err != unix.EAGAIN || try == 64 {
-			return nil, &os.PathError{Op: "open", Path: p, Err: err}
+			return -1, &os.PathError{Op: "open", Path: p, Err: err}
 		}
 	}
 }

@@ -7,15 +7,19 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/child"
 )
 
-// defaultScan bounds the entries looked at in one directory.
-const defaultScan = 50_000
+// The bounds where a request has none: entries looked at in one directory, entries
+// and depth of a writable grant.
+const (
+	defaultScan      = 50_000
+	defaultScanMax   = 1_000_000
+	defaultScanDepth = 64
+)
 
 // scanGrants hides the dot entries at the top of every granted directory, save
 // those that are listed as visible or granted themselves.
@@ -73,7 +77,7 @@ func (s *session) dotEntries(g *grant) (dots []string, err error) {
 	}
 }
 
-// judgeDot hides one dot entry, or makes it read-only, or lets it be. A link is
+// judgeDot hides one dot entry or lets it be. A link is
 // never hidden: where it leads is either granted by another name or out of reach.
 func (s *session) judgeDot(g *grant, dot string) error {
 	st, err := lstat(g.file, dot)
@@ -84,16 +88,10 @@ func (s *session) judgeDot(g *grant, dot string) error {
 		return fmt.Errorf("look at %s: %w", filepath.Join(g.path, dot), err)
 	}
 	full := filepath.Join(g.path, dot)
-	n, link := name{dot, isDir(st)}, st.Mode&unix.S_IFMT == unix.S_IFLNK
+	link := st.Mode&unix.S_IFMT == unix.S_IFLNK
 	visible, inner := s.grantedAt(full)
 	switch {
-	case visible:
-	case matches(s.req.View.ReadOnly, dot) && g.write:
-		if link {
-			return unprotectable(full)
-		}
-		add(&g.readonly, n)
-	case link || matches(s.req.View.Visible, dot) || matches(s.req.View.ReadOnly, dot):
+	case visible || link || matches(s.req.View.Visible, dot):
 	case inner != "":
 		return &child.OpenError{
 			Code: "hidden", Exit: exitFailed,
@@ -101,7 +99,7 @@ func (s *session) judgeDot(g *grant, dot string) error {
 			Fix:    fmt.Sprintf("cwd_allow_hidden: [%s]", dot),
 		}
 	default:
-		s.mask(g, n, st)
+		s.mask(g, name{name: dot, dir: isDir(st)}, st)
 	}
 	return nil
 }
@@ -109,7 +107,7 @@ func (s *session) judgeDot(g *grant, dot string) error {
 // mask hides n, and notes a second name that would show the same file.
 func (s *session) mask(g *grant, n name, st unix.Stat_t) {
 	full := filepath.Join(g.path, n.name)
-	add(&g.masked, n)
+	g.masked.add(n)
 	if g.path == s.cwd {
 		s.hidden = append(s.hidden, n.name)
 	}
@@ -146,12 +144,4 @@ func matches(globs []string, name string) bool {
 		}
 	}
 	return false
-}
-
-func unprotectable(full string) error {
-	return &child.OpenError{
-		Code: "protect", Exit: exitFailed,
-		Reason: fmt.Sprintf("%s is a link, and a link in a writable directory cannot be protected", full),
-		Fix:    fmt.Sprintf("grant %s read-only, or put what it leads to in its place", strings.TrimSuffix(filepath.Dir(full), "/")),
-	}
 }

@@ -16,10 +16,12 @@ type session struct {
 	cwd    string   // canonical
 	grants []*grant // sorted by path, so that parents are mounted first
 	pins   []pin
-	hidden []string
-	notes  []string
-
-	exposed []string // roots of toolchains that no policy granted
+	// What is protected for its name or path, and the paths that are granted.
+	control, asked patterns
+	granted        map[string]bool
+	hidden         []string
+	notes          []string
+	exposed        []string // roots of toolchains that no policy granted
 }
 
 // serveOpen answers an open request, then resolves names below staged trees until
@@ -37,11 +39,7 @@ func serveOpen(conn *seqpacket.Conn, ask child.ScoutAsk, client []*os.File) erro
 	if err != nil {
 		return err
 	}
-	names, found, err := s.resolve(trees)
-	if err != nil {
-		return conn.Send(child.ScoutNamesReply{Err: refusal(err)})
-	}
-	return conn.Send(names, found...)
+	return s.answerNames(conn, trees)
 }
 
 // open does the first phase. The order matters: the client's descriptors are
@@ -57,7 +55,7 @@ func (s *session) open() (reply child.OpenReply, files []*os.File, err error) {
 	if s.mounts, err = readMounts(); err != nil {
 		return reply, nil, err
 	}
-	for _, step := range []func() error{s.openGrants, s.nestGrants, s.enter, s.scanGrants, s.applyMasks, s.protectGit, s.openPins} {
+	for _, step := range []func() error{s.openGrants, s.nestGrants, s.enter, s.scanGrants, s.applyMasks, s.protectGrants, s.openPins} {
 		if err := step(); err != nil {
 			return reply, nil, err
 		}
@@ -75,6 +73,7 @@ func (s *session) open() (reply child.OpenReply, files []*os.File, err error) {
 		reply.Git = s.gitIdentity()
 	}
 	for _, g := range s.grants {
+		g.tidy()
 		reply.Grants = append(reply.Grants, g.reply())
 		files = append(files, g.file)
 	}

@@ -31,10 +31,10 @@ func (s *session) vetFile(f *os.File, slot int) error {
 		return refuseSlot(slot, "a file outside of what the policy grants ("+p+")")
 	}
 	g, n := gs[len(gs)-1], names[len(gs)-1]
-	if _, hidden := within(g.masked, n); hidden {
+	if _, hidden := g.masked.within(n); hidden {
 		return refuseSlot(slot, "a file that the policy hides ("+p+")")
 	}
-	if _, protected := within(g.readonly, n); protected || !g.write {
+	if _, protected := g.readonly.within(n); protected || !g.write {
 		return refuseSlot(slot, "a file that the policy lets the command only read ("+p+")")
 	}
 	return nil

@@ -13,21 +13,23 @@ import (
 
 // Descriptors are what a Plan's steps refer to by index. They stay the caller's.
 type Descriptors struct {
-	Trees []*os.File   // per grant, from CloneTree
-	Names [][]*os.File // per grant and name; nil for a masked name that has gone
-	Pts   *os.File     // a detached devpts
-	Root  *Root        // made ahead of time, used up; nil for none
+	Trees  []*os.File   // per grant, from CloneTree
+	Layers [][]*os.File // per grant and layer of it, from CloneTree
+	Names  [][]*os.File // per grant and name; nil for a masked name that has gone
+	Pts    *os.File     // a detached devpts
+	Root   *Root        // made ahead of time, used up; nil for none
 }
 
 // staging is an Apply under way. All of it runs on one thread.
 type staging struct {
-	plan  Plan
-	trees []int
-	names [][]int
-	pts   int
-	root  int // the jail's root, attached
-	ahead *Root
-	empty [2]int
+	plan   Plan
+	trees  []int
+	layers [][]int
+	names  [][]int
+	pts    int
+	root   int // the jail's root, attached
+	ahead  *Root
+	empty  [2]int
 }
 
 // Apply takes the plan's steps. It runs on a thread in a mount namespace of its
@@ -62,8 +64,8 @@ func (p Plan) Apply(dir string, d Descriptors, grants []jail.OpenGrant) error {
 
 // take turns files into numbers and checks them against the plan.
 func (s *staging) take(d Descriptors) error {
-	if len(d.Trees) != s.plan.trees || len(d.Names) != s.plan.trees {
-		return errors.New("not one tree and one list of names for each grant")
+	if n := len(s.plan.grants); len(d.Trees) != n || len(d.Names) != n || len(d.Layers) != n {
+		return errors.New("not one tree and one list of names and layers for each grant")
 	}
 	if d.Pts == nil {
 		return errors.New("no devpts")
@@ -74,40 +76,49 @@ func (s *staging) take(d Descriptors) error {
 	}
 	s.ahead = d.Root
 	for i, t := range d.Trees {
-		if t == nil || len(d.Names[i]) != s.plan.names[i] {
-			return errors.New("a tree or a name of a grant is missing")
+		if g := s.plan.grants[i]; t == nil || len(d.Names[i]) != len(g.names) || len(d.Layers[i]) != len(g.layers) {
+			return errors.New("a tree, a layer or a name of a grant is missing")
 		}
 		s.trees = append(s.trees, number(t))
-		var fds []int
-		for _, f := range d.Names[i] {
-			fds = append(fds, number(f))
-		}
-		s.names = append(s.names, fds)
+		s.layers = append(s.layers, numbers(d.Layers[i]))
+		s.names = append(s.names, numbers(d.Names[i]))
 	}
 	return s.checkNames()
 }
 
-// checkNames refuses a descriptor that does not lie on its own tree's mount: a
-// scout that lies could otherwise have root cover or bind anything it can open.
+// checkNames refuses a descriptor that does not lie on the mount of its layer or
+// tree: a scout that lies could otherwise have root cover or bind anything it can
+// open.
 func (s *staging) checkNames() error {
 	for i, fds := range s.names {
 		if len(fds) == 0 {
 			continue
 		}
-		want, err := mountID(s.trees[i])
-		if err != nil {
-			return err
+		mounts := make([]uint64, 0, 1+len(s.layers[i])) // the tree's, then the layers'
+		for _, fd := range append([]int{s.trees[i]}, s.layers[i]...) {
+			id, err := mountID(fd)
+			if err != nil {
+				return err
+			}
+			mounts = append(mounts, id)
 		}
-		for _, fd := range fds {
+		for n, fd := range fds {
 			if fd < 0 {
 				continue
 			}
-			if got, err := mountID(fd); err != nil || got != want {
+			if got, err := mountID(fd); err != nil || got != mounts[1+s.plan.grants[i].in[n]] {
 				return fmt.Errorf("a name of grant %d does not lie on its tree", i)
 			}
 		}
 	}
 	return nil
+}
+
+func numbers(files []*os.File) (fds []int) {
+	for _, f := range files {
+		fds = append(fds, number(f))
+	}
+	return fds
 }
 
 // number is the descriptor of f, -1 for none. Fd would change the mode of a

@@ -11,11 +11,12 @@ import (
 // framing is a covered name of a grant with something to be seen below it.
 type framing struct{ grant, name int }
 
-// frame plans grant i, which lies at rel in the grant outer, when a name above it
-// is covered there: what covers the name has a place for it and for nothing else.
-// It reports whether it did.
-func (p *planner) frame(i, outer int, rel string) (bool, error) {
+// frame plans grant i, which lies in the grant outer, when a name above it is
+// covered there: what covers the name has a place for it and for nothing else. It
+// reports whether it did.
+func (p *planner) frame(i, outer int) (bool, error) {
 	g := p.layout.Grants[i]
+	rel := strings.TrimPrefix(g.Path, p.layout.Grants[outer].Path+"/")
 	if p.depth(outer) > 0 {
 		return false, fmt.Errorf("%s cannot be granted: it lies in %s, which is shown above a mask", g.Path, p.layout.Grants[outer].Path)
 	}

@@ -18,36 +18,48 @@ type name struct {
 
 // names returns the names of g in the order in which their descriptors come.
 func names(g jail.OpenGrant) []name {
-	out := make([]name, 0, len(g.Held)+len(g.ReadOnly)+len(g.Masked))
-	for _, n := range g.Held {
-		out = append(out, name{n, OpHold})
-	}
-	for _, n := range g.ReadOnly {
-		out = append(out, name{n, OpPin})
-	}
-	for _, n := range g.Masked {
-		out = append(out, name{n, OpHide})
+	var out []name
+	for i, n := range g.Names() {
+		op := OpHide
+		switch {
+		case i < len(g.Held):
+			op = OpHold
+		case i < len(g.Held)+len(g.ReadOnly):
+			op = OpPin
+		}
+		out = append(out, name{n, op})
 	}
 	return out
 }
 
-// grants attaches every tree, the outer before the inner, and then protects
-// names, the inner before the outer and the deep before the shallow: binding a
-// directory onto itself takes along what is mounted below it by then.
+// grants attaches every tree, the outer before the inner, and protects its names,
+// the shallow before the deep: what lies below a layer is found in the layer's own
+// mount, which has to be there. So every name is one mount, however deep it lies.
 func (p *planner) grants() error {
 	order, err := p.order()
 	if err != nil {
 		return err
 	}
+	around := make([]int, len(order))
 	for at, i := range order {
-		if err := p.attach(i, order[:at]); err != nil {
+		outer := p.around(i, order[:at])
+		if around[i] = outer; outer < 0 {
+			continue
+		}
+		// What covers a name has places for what is shown below it: that has to be
+		// known before the name is covered.
+		framed, err := p.frame(i, outer)
+		if err != nil {
 			return err
 		}
+		if !framed {
+			p.nested[outer] = append(p.nested[outer], i)
+		}
 	}
-	slices.Reverse(order)
-	// A grant in a frame is not there before the frame is.
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.depth(a), p.depth(b)) })
 	for _, i := range order {
+		if err := p.attach(i, around[i]); err != nil {
+			return err
+		}
 		if err := p.protect(i); err != nil {
 			return err
 		}
@@ -71,7 +83,18 @@ func (p *planner) order() ([]int, error) {
 	return order, nil
 }
 
-func (p *planner) attach(i int, before []int) error {
+// around returns the innermost of the grants before that grant i lies in, -1 for
+// none.
+func (p *planner) around(i int, before []int) int {
+	for _, outer := range slices.Backward(before) {
+		if jail.Within(p.layout.Grants[outer].Path, p.layout.Grants[i].Path) {
+			return outer
+		}
+	}
+	return -1
+}
+
+func (p *planner) attach(i, outer int) error {
 	g := p.layout.Grants[i]
 	var system []string
 	for _, s := range p.layout.System {
@@ -80,10 +103,11 @@ func (p *planner) attach(i int, before []int) error {
 	if err := jail.CheckDest(g.Path, p.layout.Home, system); err != nil {
 		return fmt.Errorf("grant: %w", err)
 	}
-	for at := len(before) - 1; at >= 0; at-- {
-		if jail.Within(p.layout.Grants[before[at]].Path, g.Path) {
-			return p.nest(i, before[at])
-		}
+	switch {
+	case p.depth(i) > 0:
+		return nil // attached with its frame
+	case outer >= 0:
+		return p.nest(i, outer)
 	}
 	for _, s := range p.layout.System {
 		if s.Link == "" && jail.Within(s.Path, g.Path) {
@@ -110,12 +134,8 @@ func (p *planner) attach(i int, before []int) error {
 func (p *planner) nest(i, outer int) error {
 	g, around := p.layout.Grants[i], p.layout.Grants[outer]
 	rel := strings.TrimPrefix(g.Path, around.Path+"/")
-	if framed, err := p.frame(i, outer, rel); framed || err != nil {
-		return err
-	}
 	for n, name := range names(around) {
-		if name.op == OpHold && name.Name == rel && name.Dir == g.Dir {
-			p.nested[outer] = append(p.nested[outer], i)
+		if name.op != OpHide && name.Name == rel && name.Dir == g.Dir && !name.Link {
 			p.add(Step{Op: OpNest, Path: g.Path, Grant: i, Outer: outer, Name: n, Dir: g.Dir})
 			return nil
 		}
@@ -142,7 +162,7 @@ func (p *planner) protect(i int) error {
 		}
 	}
 	depth := func(n int) int { return strings.Count(list[n].Name, "/") }
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(depth(b), depth(a)) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(depth(a), depth(b)) })
 	for _, n := range order {
 		step := Step{Op: list[n].op, Path: path.Join(g.Path, list[n].Name), Grant: i, Name: n, Dir: list[n].Dir}
 		if inner := p.framed[framing{i, n}]; inner != nil {

@@ -94,13 +94,3 @@ func inspect(mounts []mountPoint, grants []jail.OpenGrant) error {
 	}
 	return nil
 }
-
-// parseMountID finds the mnt_id line of a fdinfo file.
-func parseMountID(b []byte) (int, error) {
-	for line := range bytes.Lines(b) {
-		if rest, ok := strings.CutPrefix(string(line), "mnt_id:"); ok {
-			return strconv.Atoi(strings.TrimSpace(rest))
-		}
-	}
-	return 0, errors.New("fdinfo names no mount")
-}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
@@ -12,8 +13,14 @@ import (
 type Plan struct {
 	Steps  []Step
 	Mounts []jail.StagedMount // what the backend binds, in order
-	trees  int
-	names  []int // per tree
+	grants []tree
+}
+
+// tree is what a grant needs descriptors for.
+type tree struct {
+	names  []name
+	layers []child.Layer
+	in     []int // per name, which layer it lies in
 }
 
 // Where things are once the steps are taken, in the staging namespace.
@@ -50,9 +57,11 @@ func NewPlan(l Layout) (Plan, error) {
 			return Plan{}, err
 		}
 	}
-	out := Plan{Steps: p.steps, trees: len(l.Grants)}
+	out := Plan{Steps: p.steps}
 	for _, g := range l.Grants {
-		out.names = append(out.names, len(names(g)))
+		t := tree{names: names(g)}
+		t.layers, t.in = g.Layers()
+		out.grants = append(out.grants, t)
 	}
 	out.Mounts = []jail.StagedMount{{Source: stagedRoot, Dest: "/", Dir: true}}
 	for _, m := range l.Masks {

@@ -134,6 +134,11 @@ func (s *staging) protect(step Step) error {
 	if target < 0 {
 		return fmt.Errorf("%s has gone", step.Path)
 	}
+	for i, l := range s.plan.grants[step.Grant].layers {
+		if l.Name == step.Name {
+			return attach(s.layers[step.Grant][i], target)
+		}
+	}
 	t, err := clone(target, "", unix.AT_RECURSIVE)
 	if err != nil {
 		return err

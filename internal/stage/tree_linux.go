@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -46,12 +47,15 @@ func cloneTree(fd int, write bool) (int, error) {
 	return tree, nil
 }
 
-// mountID returns the id of the mount that fd lies on, from the kernel's own
-// table: no file system is asked.
-func mountID(fd int) (int, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/thread-self/fdinfo/%d", fd))
-	if err != nil {
-		return 0, err
+// mountID returns the id of the mount that fd lies on, from what the kernel has in
+// memory: no file system is asked.
+func mountID(fd int) (uint64, error) {
+	var st unix.Statx_t
+	if err := unix.Statx(fd, "", emptyPath|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &st); err != nil {
+		return 0, fmt.Errorf("mount of a descriptor: %w", err)
 	}
-	return parseMountID(b)
+	if st.Mask&unix.STATX_MNT_ID == 0 {
+		return 0, errors.New("this kernel does not say which mount a file is on")
+	}
+	return st.Mnt_id, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -305,33 +306,45 @@ func (r *rig) sh(t testing.TB, l stage.Layout, d stage.Descriptors, script strin
 	return o.stdout
 }
 
-// grant opens dir as the scout would, clones it and finds the names below.
-func grant(t testing.TB, g jail.OpenGrant) (*os.File, []*os.File) {
+// grant opens dir as the scout would, clones it and its layers, and finds the
+// names below.
+func grant(t testing.TB, g jail.OpenGrant) (tree *os.File, cloned, names []*os.File) {
 	t.Helper()
-	fd, err := unix.Open(g.Path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
+	tree = treeAt(t, g.Path, g.Write)
+	layers, in := g.Layers()
+	all := g.Names()
+	for _, l := range layers {
+		cloned = append(cloned, treeAt(t, g.Path+"/"+all[l.Name].Name, g.Write && !l.ReadOnly))
 	}
-	f := os.NewFile(uintptr(fd), g.Path)
-	defer f.Close()
-	tree, err := stage.CloneTree(f, g.Write)
+	for i, n := range all {
+		from, rel := tree, n.Name
+		if l := in[i]; l >= 0 {
+			from, rel = cloned[l], strings.TrimPrefix(rel, all[layers[l].Name].Name+"/")
+		}
+		names = append(names, pathFD(t, int(from.Fd()), rel))
+	}
+	return tree, cloned, names
+}
+
+func treeAt(t testing.TB, path string, write bool) *os.File {
+	t.Helper()
+	tree, err := stage.CloneTree(pathFD(t, unix.AT_FDCWD, path), write)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tree.Close() })
-	var names []*os.File
-	for _, list := range [][]jail.OpenName{g.Held, g.ReadOnly, g.Masked} {
-		for _, n := range list {
-			fd, err := unix.Openat(int(tree.Fd()), n.Name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f := os.NewFile(uintptr(fd), n.Name)
-			t.Cleanup(func() { f.Close() })
-			names = append(names, f)
-		}
+	return tree
+}
+
+func pathFD(t testing.TB, dir int, name string) *os.File {
+	t.Helper()
+	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return tree, names
+	f := os.NewFile(uintptr(fd), name)
+	t.Cleanup(func() { f.Close() })
+	return f
 }
 
 // grants is grant for several.
@@ -340,8 +353,8 @@ func grants(t testing.TB, gs ...jail.OpenGrant) (stage.Layout, stage.Descriptors
 	l, d := layout(), stage.Descriptors{}
 	l.Grants = gs
 	for _, g := range gs {
-		tree, names := grant(t, g)
-		d.Trees, d.Names = append(d.Trees, tree), append(d.Names, names)
+		tree, layers, names := grant(t, g)
+		d.Trees, d.Layers, d.Names = append(d.Trees, tree), append(d.Layers, layers), append(d.Names, names)
 	}
 	return l, d
 }
