@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/omnijail/omnijail/internal/child"
