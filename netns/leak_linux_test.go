@@ -29,7 +29,11 @@ func TestCloseEndsTheNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	updates, done := make(chan netlink.LinkUpdate), make(chan struct{})
-	defer close(done)
+	defer func() {
+		close(done)
+		for range updates { // until its descriptor is closed, which the next test would miss
+		}
+	}()
 	ns := netns.NsHandle(outer.FD().Fd())
 	if err := netlink.LinkSubscribeWithOptions(updates, done, netlink.LinkSubscribeOptions{Namespace: &ns}); err != nil {
 		t.Fatal(err)

@@ -83,6 +83,9 @@ func (p *Pool) Take() (*Net, error) {
 	return n, nil
 }
 
+// Ready counts the namespaces that wait, without the one in the filler's hand.
+func (p *Pool) Ready() int { return len(p.ready) }
+
 // Close closes the namespaces that nobody took. It may be called again.
 func (p *Pool) Close() {
 	p.once.Do(func() {

@@ -142,6 +142,9 @@ func (a *auditor) own(rec audit.Record) (audit.Record, error) {
 	return res.rec, nil
 }
 
+// waiting counts the records that are queued and in no write yet.
+func (a *auditor) waiting() int { return len(a.queue) }
+
 // close writes what is queued and ends. What comes later is refused.
 func (a *auditor) close() {
 	a.mu.Lock()

@@ -85,7 +85,8 @@ func testJail(t *testing.T, end func(string)) *liveJail {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	return &liveJail{
-		id: jail.NewID(), owner: 1000, ctx: ctx, end: end, secrets: []*secret{{}},
+		metrics: newMetrics(),
+		id:      jail.NewID(), owner: 1000, ctx: ctx, end: end, secrets: []*secret{{}},
 		spec: &jail.Spec{
 			Policy: jail.PolicyRef{Name: "default"}, Rules: []egress.Rule{rule},
 			Bindings: []creds.Binding{{Name: "github", Sources: []creds.Source{{Kind: creds.SourceFile, File: "/x"}}}},

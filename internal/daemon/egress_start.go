@@ -159,6 +159,7 @@ func (m *Manager) reapEgress(p *egressProc, cmd *exec.Cmd, group *cgroup.Group) 
 	}
 	if why != nil {
 		m.failures[p.key] = append(m.failures[p.key], time.Now())
+		m.metrics.egressDied.Inc()
 	}
 	m.mu.Unlock()
 	if why != nil {

@@ -73,7 +73,7 @@ func (m *Manager) newJail(p *Plan) (*liveJail, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	j := &liveJail{
 		id: jail.NewID(), owner: p.Caller.UID(), caller: p.Caller, confined: p.Confined, spec: p.Spec, backend: p.Spec.Backends[0],
-		started: time.Now(), ctx: ctx, requests: m.metrics.requests, secrets: make([]*secret, len(p.Spec.Bindings)),
+		started: time.Now(), ctx: ctx, metrics: m.metrics, secrets: make([]*secret, len(p.Spec.Bindings)),
 		end: func(reason string) { cancel(errEnded{reason}) },
 	}
 	for i := range j.secrets {

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
@@ -32,7 +30,7 @@ type liveJail struct {
 	audience audience
 	ctx      context.Context // ends with the jail
 	secrets  []*secret
-	requests *prometheus.CounterVec // by decision
+	metrics  *metrics
 	sources  *sources
 	end      func(reason string) // ends the command; first call counts
 
@@ -79,9 +77,7 @@ func (j *liveJail) cut(code audit.Code, reason string) {
 
 // saw passes a written record on to whoever watches the exec.
 func (j *liveJail) saw(r audit.Record) {
-	if r.Kind == audit.KindRequest && j.requests != nil {
-		j.requests.WithLabelValues(string(r.Decision)).Inc()
-	}
+	j.metrics.saw(r)
 	if r.Decision != audit.Deny {
 		return
 	}

@@ -88,6 +88,7 @@ func New(cfg Config) (*Manager, error) {
 		alive: map[*egressProc]bool{}, starting: map[egressKey]*sync.Mutex{}, failures: map[egressKey][]time.Time{},
 	}
 	m.empty = sync.NewCond(&m.mu)
+	m.metrics.depths(cfg.Networks.Ready, m.auditor.waiting)
 	m.prepared = m.newRoots()
 	m.scouts = newStock(readyScouts, m.newScout)
 	return m, nil

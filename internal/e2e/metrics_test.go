@@ -40,6 +40,11 @@ func TestMetrics(t *testing.T) {
 		`omnijail_execs_total{outcome="failed"} 1`,
 		`omnijail_execs_total{outcome="timeout"} 1`,
 		`omnijail_start_seconds_count 2`,
+		`omnijail_decisions_total{decision="deny",kind="request"} 1`,
+		`omnijail_credential_uses_total 0`,
+		`omnijail_upstream_seconds_count 1`,
+		`omnijail_egress_failures_total 0`,
+		`omnijail_audit_queue 0`,
 		`omnijail_egress_processes 1`,
 		`omnijail_jails 0`,
 	} {
