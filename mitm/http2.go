@@ -110,7 +110,7 @@ func (c *http2Conn) next(st *http2Stream, req *http.Request) {
 // so that no translation can give it a second meaning. The implementation has
 // refused bad names, control bytes and headers of a connection by now.
 func gateStream(req *http.Request) *refusal {
-	if req.TLS == nil {
+	if req.TLS == nil && req.Method != http.MethodConnect { // which has none, and is the gate's
 		return badRequest(":scheme is not https")
 	}
 	size, fields := len(req.Method)+len(req.RequestURI)+len(req.Host), 0

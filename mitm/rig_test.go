@@ -366,3 +366,9 @@ func strangeCert(t testing.TB, name string, notAfter time.Time) tls.Certificate 
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
+
+func (r *recorder) all() []Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]Event(nil), r.opened...)
+}
