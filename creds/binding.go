@@ -24,22 +24,23 @@ const (
 
 // Binding says which credential goes to which requests. It holds no value.
 type Binding struct {
-	Name     string        `json:"name"`
-	Type     Type          `json:"type"`
-	Targets  []Target      `json:"targets"`
-	Methods  []string      `json:"methods,omitempty"` // nil: any but TRACE and OPTIONS
-	Env      []EnvVar      `json:"env,omitempty"`     // placeholders of gating clients
-	Username string        `json:"username,omitempty"`
-	Header   string        `json:"header,omitempty"`
-	Prefix   string        `json:"prefix,omitempty"`
-	Foreign  Foreign       `json:"foreign"`
-	Cookies  bool          `json:"cookies,omitempty"` // Set-Cookie passes on decorated replies
-	Optional bool          `json:"optional,omitempty"`
-	AtStart  bool          `json:"at_start,omitempty"` // resolve: start
-	TTL      time.Duration `json:"ttl,omitempty"`
-	Shape    string        `json:"shape,omitempty"`  // look of the placeholder
-	Sources  []Source      `json:"sources"`          // the first that yields a value is used
-	Origin   string        `json:"origin,omitempty"` // the line that bound it
+	Name      string        `json:"name"`
+	Type      Type          `json:"type"`
+	Targets   []Target      `json:"targets"`
+	Methods   []string      `json:"methods,omitempty"` // nil: any but TRACE and OPTIONS
+	Env       []EnvVar      `json:"env,omitempty"`     // placeholders of gating clients
+	Username  string        `json:"username,omitempty"`
+	Header    string        `json:"header,omitempty"`
+	Prefix    string        `json:"prefix,omitempty"`
+	Foreign   Foreign       `json:"foreign"`
+	Cookies   bool          `json:"cookies,omitempty"`   // Set-Cookie passes on decorated replies
+	WebSocket bool          `json:"websocket,omitempty"` // the host may be spoken to over a WebSocket
+	Optional  bool          `json:"optional,omitempty"`
+	AtStart   bool          `json:"at_start,omitempty"` // resolve: start
+	TTL       time.Duration `json:"ttl,omitempty"`
+	Shape     string        `json:"shape,omitempty"`  // look of the placeholder
+	Sources   []Source      `json:"sources"`          // the first that yields a value is used
+	Origin    string        `json:"origin,omitempty"` // the line that bound it
 }
 
 // Target is one exact authority and path scope. Scheme is the wire form there,

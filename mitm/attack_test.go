@@ -64,7 +64,7 @@ func TestRawAttacks(t *testing.T) {
 		{"connection names authorization", "GET /ok HTTP/1.1\r\n" + host + "Connection: close, authorization\r\n\r\n", 400, audit.CodeBadRequest},
 		{"connection names host", "GET /ok HTTP/1.1\r\n" + host + "Connection: Host\r\n\r\n", 400, audit.CodeBadRequest},
 		{"connection names length", "POST /ok HTTP/1.1\r\n" + host + "Content-Length: 0\r\nConnection: Content-Length\r\n\r\n", 400, audit.CodeBadRequest},
-		{"websocket", "GET /ok HTTP/1.1\r\n" + host + "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n", 501, audit.CodeLater},
+		{"websocket", "GET /ok HTTP/1.1\r\n" + host + "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + wsKey + "\r\n\r\n", 403, audit.CodeUpgrade},
 		{"odd expectation", "POST /ok HTTP/1.1\r\n" + host + "Expect: 200-ok\r\nContent-Length: 1\r\n\r\n", 417, audit.CodeBadRequest},
 		{"dot segment", "GET /ok/../admin HTTP/1.1\r\n" + host + "\r\n", 400, audit.CodeBadRequest},
 		{"encoded dots", "GET /ok/%2e%2e/admin HTTP/1.1\r\n" + host + "\r\n", 400, audit.CodeBadRequest},

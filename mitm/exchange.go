@@ -26,6 +26,7 @@ type exchange struct {
 	binding int         // that decorates the request, -1 for none
 	body    *body       // nil when the request has none
 	inBody  atomic.Bool // a placeholder went by in the body
+	out     uint64      // bytes from the jail over what the request became
 	event   Event       // what was recorded
 	id      string
 	began   time.Time
@@ -47,6 +48,7 @@ func (x *exchange) run(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer context.AfterFunc(x.s.p.thawed, cancel)()
 	stop := x.to.watch(x.body, cancel)
 	resp, err := x.forward(ctx)
 	if err == nil {
@@ -56,6 +58,11 @@ func (x *exchange) run(ctx context.Context) bool {
 	if err != nil {
 		stop()
 		return x.fail(ctx, err)
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		stop()
+		x.switched(resp)
+		return false
 	}
 	again := x.pass(resp)
 	stop()
@@ -73,8 +80,16 @@ func (x *exchange) forward(ctx context.Context) (*http.Response, error) {
 		return nil, refuseNoAudit()
 	}
 	x.id = id
-	lane := x.s.p.lanes.get(x.binding, x.verdict.AllowPrivate, x.req.ProtoMajor == 2)
-	return lane.RoundTrip(x.outgoing(ctx))
+	return x.lane().RoundTrip(x.outgoing(ctx))
+}
+
+// lane is the way to the upstream.
+func (x *exchange) lane() http.RoundTripper {
+	p, private := x.s.p, x.verdict.AllowPrivate
+	if x.target.websocket {
+		return &upgrader{dial: p.cfg.Dial, scheme: x.s.scheme, authority: x.s.authority, private: private}
+	}
+	return p.lanes.get(x.binding, private, x.req.ProtoMajor == 2)
 }
 
 // outgoing is the request as it is sent: the bytes that were judged, framed anew.
@@ -135,10 +150,13 @@ func hostHeader(scheme egress.Scheme, a egress.Authority) string {
 
 // vet refuses a reply that cannot be passed on.
 func (x *exchange) vet(resp *http.Response) error {
-	if resp.StatusCode < 200 {
-		return errors.New("the upstream switched protocols unasked")
+	switch {
+	case resp.StatusCode >= 200:
+		return nil
+	case resp.StatusCode == http.StatusSwitchingProtocols && x.target.websocket:
+		return x.vetWebSocket(resp)
 	}
-	return nil
+	return errors.New("the upstream switched protocols unasked")
 }
 
 // pass sends the reply to the jail, records the end, and reports whether the
@@ -160,6 +178,7 @@ func (x *exchange) done(d audit.Decision, code audit.Code, status int, in uint64
 	e := x.event
 	e.Kind, e.Decision, e.Code, e.Status = audit.KindDone, d, code, status
 	e.BytesIn = in
+	e.BytesOut = x.out
 	if x.body != nil {
 		e.BytesOut = uint64(x.body.n.Load())
 	}

@@ -13,6 +13,8 @@ import (
 type gated struct {
 	path  string // normalised; these bytes are judged and sent
 	query string // as it came, without the question mark
+
+	websocket bool // it asks to become a WebSocket
 }
 
 // gate refuses what no rule could ever allow. a is the connection's authority.
@@ -32,7 +34,8 @@ func gate(req *http.Request, scheme egress.Scheme, a egress.Authority) (gated, *
 	if no := gateConnection(req.Header); no != nil {
 		return gated{}, no
 	}
-	if no := gateUpgrade(req.Header); no != nil {
+	websocket, no := gateUpgrade(req)
+	if no != nil {
 		return gated{}, no
 	}
 	if e := req.Header.Get("Expect"); e != "" && !strings.EqualFold(e, "100-continue") {
@@ -43,7 +46,7 @@ func gate(req *http.Request, scheme egress.Scheme, a egress.Authority) (gated, *
 	if err != nil {
 		return gated{}, badRequest(err.Error())
 	}
-	return gated{path: path, query: query}, nil
+	return gated{path: path, query: query, websocket: websocket}, nil
 }
 
 // gateHost compares the Host header with the connection's authority. Only an
@@ -69,20 +72,6 @@ func gateConnection(h http.Header) *refusal {
 	for name := range hopNames(h) {
 		if name == "Authorization" || name == "Host" || name == "Cookie" || strings.HasPrefix(name, "Content-") {
 			return badRequest("Connection names the header " + name)
-		}
-	}
-	return nil
-}
-
-// gateUpgrade refuses a change of protocol. h2c is only an offer, which a server
-// may ignore, and so it is.
-func gateUpgrade(h http.Header) *refusal {
-	for _, v := range h.Values("Upgrade") {
-		for proto := range strings.SplitSeq(v, ",") {
-			if proto = strings.TrimSpace(proto); proto != "" && !strings.EqualFold(proto, "h2c") {
-				return refuse(http.StatusNotImplemented, audit.CodeLater,
-					"Upgrade: "+printable(proto, 32)+" is not built yet")
-			}
 		}
 	}
 	return nil

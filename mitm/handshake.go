@@ -5,18 +5,26 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"slices"
+
+	"golang.org/x/net/http2"
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egress"
 )
 
 // serverConfig answers handshakes for one authority. Of a client's protocols
-// HTTP/1.1 is taken first, since it carries large bodies twice as fast. One that
+// HTTP/1.1 is taken first, since it carries large bodies twice as fast, unless a
+// rule prefers HTTP/2. One that
 // speaks neither it nor HTTP/2 gets the no_application_protocol alert.
-func serverConfig(a egress.Authority, cert *tls.Certificate) *tls.Config {
+func serverConfig(a egress.Authority, cert *tls.Certificate, preferHTTP2 bool) *tls.Config {
+	protocols := []string{"http/1.1", http2.NextProtoTLS}
+	if preferHTTP2 {
+		slices.Reverse(protocols)
+	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
-		NextProtos: []string{"http/1.1", "h2"},
+		NextProtos: protocols,
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			if !sniMatches(hello.ServerName, a) {
 				// No certificate and no error is how crypto/tls is told to

@@ -3,6 +3,7 @@ package mitm
 import (
 	"bufio"
 	"crypto/sha256"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
 )
 
 // TestHTTP2BothLegs carries requests between a client of HTTP/2 and an upstream
@@ -171,4 +173,20 @@ func digest(t *testing.T, r io.Reader) string {
 		t.Fatalf("after %d bytes: %v", n, err)
 	}
 	return fmt.Sprintf("%d bytes %x", n, h.Sum(nil))
+}
+
+// TestHTTP2Preferred offers both protocols where a rule prefers the second.
+func TestHTTP2Preferred(t *testing.T) {
+	rule := egress.Rule{Host: "api.test", Port: 443, PreferHTTP2: true}
+	r := newRig(t, options{config: withRules([]egress.Rule{rule, {Host: "old.test", Port: 443}})})
+	for name, want := range map[string]string{"api.test": "h2", "old.test": "http/1.1"} {
+		c, err := tls.Dial("tcp", r.open(name+":443"), &tls.Config{RootCAs: r.jailRoots(), ServerName: name, NextProtos: []string{"h2", "http/1.1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.ConnectionState().NegotiatedProtocol; got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		c.Close()
+	}
 }

@@ -13,7 +13,7 @@ import (
 func (x *exchange) judge() *refusal {
 	p := x.s.p
 	if p.frozen.Load() {
-		return refuse(http.StatusForbidden, audit.CodeFrozen, "the network of this jail was stopped after a misused placeholder")
+		return refuseFrozen()
 	}
 	target, no := gate(x.req, x.s.scheme, x.s.authority)
 	if no != nil {
@@ -27,7 +27,10 @@ func (x *exchange) judge() *refusal {
 	if misplaced(dropped) {
 		return x.misused()
 	}
-	return x.judgeCredentials()
+	if no := x.judgeCredentials(); no != nil || !x.target.websocket {
+		return no
+	}
+	return x.judgeWebSocket()
 }
 
 // judgeRules asks the rules, and says which one decided.

@@ -101,11 +101,16 @@ func (d *Dialer) transport(private []netip.Prefix, http2 bool) *http.Transport {
 		MaxResponseHeaderBytes: maxReplyHeader,
 		ReadBufferSize:         streamBuffer,
 		WriteBufferSize:        streamBuffer,
-		TLSClientConfig: &tls.Config{
-			MinVersion:         tls.VersionTLS12,
-			RootCAs:            d.up.Roots,
-			ClientSessionCache: tls.NewLRUClientSessionCache(sessionCache),
-		},
+		TLSClientConfig:        d.tlsConfig(),
+	}
+}
+
+// tlsConfig verifies an upstream. The server's name is for the caller to set.
+func (d *Dialer) tlsConfig() *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		RootCAs:            d.up.Roots,
+		ClientSessionCache: tls.NewLRUClientSessionCache(sessionCache),
 	}
 }
 

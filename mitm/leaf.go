@@ -49,8 +49,9 @@ func (c *CA) mint(a egress.Authority, now time.Time) (*tls.Certificate, error) {
 // leaves caches a TLS configuration per authority. Each has session tickets of
 // its own, so that a session of one authority cannot be resumed at another.
 type leaves struct {
-	ca  *CA
-	now func() time.Time
+	ca          *CA
+	now         func() time.Time
+	preferHTTP2 func(egress.Authority) bool
 
 	mu     sync.Mutex
 	byAuth map[egress.Authority]*list.Element // of *leaf
@@ -63,8 +64,8 @@ type leaf struct {
 	made      time.Time
 }
 
-func newLeaves(ca *CA) *leaves {
-	return &leaves{ca: ca, now: time.Now, byAuth: map[egress.Authority]*list.Element{}, order: list.New()}
+func newLeaves(ca *CA, preferHTTP2 func(egress.Authority) bool) *leaves {
+	return &leaves{ca: ca, now: time.Now, preferHTTP2: preferHTTP2, byAuth: map[egress.Authority]*list.Element{}, order: list.New()}
 }
 
 // config returns the TLS configuration for connections to a.
@@ -83,7 +84,7 @@ func (l *leaves) config(a egress.Authority) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	lf := &leaf{authority: a, config: serverConfig(a, cert), made: now}
+	lf := &leaf{authority: a, config: serverConfig(a, cert, l.preferHTTP2(a)), made: now}
 	l.byAuth[a] = l.order.PushFront(lf)
 	if l.order.Len() > leafCache {
 		l.remove(l.order.Back())

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/omnijail/omnijail/internal/egress"
 )
 
 // TestLeaf holds what clients and the rest of the house rely on.
@@ -55,7 +57,7 @@ func TestLeafCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLeaves(ca)
+	l := newLeaves(ca, func(egress.Authority) bool { return false })
 	now := time.Now()
 	l.now = func() time.Time { return now }
 	first, err := l.config(mustAuthority(t, "api.test:443"))

@@ -25,7 +25,7 @@ func pipeTo(t *testing.T, r *rig, authority string) (jail net.Conn, over chan st
 	jail, inner := net.Pipe()
 	a := mustAuthority(t, authority)
 	ip := netip.AddrFrom4([4]byte{198, 18, 9, 9})
-	r.names[ip] = a.Host()
+	r.names.set(ip, a.Host())
 	over = make(chan struct{})
 	go func() {
 		defer close(over)
@@ -248,7 +248,7 @@ func TestPanicEndsOneConnection(t *testing.T) {
 }
 
 type panickyNames struct {
-	fakeNames
+	*fakeNames
 	panics atomic.Bool
 }
 

@@ -35,6 +35,8 @@ type Proxy struct {
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
+	thawed context.Context // ends with Freeze, and with ctx
+	cut    context.CancelFunc
 	wg     sync.WaitGroup
 
 	mu        sync.Mutex
@@ -49,13 +51,16 @@ func New(cfg Config) (*Proxy, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	thawed, cut := context.WithCancel(ctx)
 	return &Proxy{
 		cfg:       cfg,
-		leaves:    newLeaves(cfg.CA),
+		leaves:    newLeaves(cfg.CA, cfg.Rules.PrefersHTTP2),
 		lanes:     newLanes(cfg.Dial),
 		refusals:  newBucket(refusalBurst, refusalRate),
 		ctx:       ctx,
 		cancel:    cancel,
+		thawed:    thawed,
+		cut:       cut,
 		listeners: map[net.Listener]struct{}{},
 		conns:     map[net.Conn]struct{}{},
 	}, nil
@@ -87,8 +92,12 @@ func (p *Proxy) Serve(l net.Listener) error {
 	}
 }
 
-// Freeze refuses every request from now on, with code frozen. Nothing thaws it.
-func (p *Proxy) Freeze() { p.frozen.Store(true) }
+// Freeze ends what is under way and refuses every request from now on, with code
+// frozen. Nothing thaws it.
+func (p *Proxy) Freeze() {
+	p.frozen.Store(true)
+	p.cut()
+}
 
 // Close ends all connections, to the jail and from it, and waits for them. It
 // may be called more than once.

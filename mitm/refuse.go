@@ -76,7 +76,7 @@ func (x *exchange) fail(ctx context.Context, err error) bool {
 	if x.id == "" {
 		return x.refuse(ctx, no) // it was never recorded as sent
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !x.s.p.frozen.Load() {
 		x.done(audit.Allow, audit.CodeAllowed, 0, 0) // the client is gone
 		return false
 	}
@@ -91,6 +91,9 @@ func (x *exchange) failure(err error) *refusal {
 	var no *refusal
 	if errors.As(err, &no) {
 		return no
+	}
+	if x.s.p.frozen.Load() {
+		return refuseFrozen()
 	}
 	code, class := classify(err)
 	no = word(code, class, x.s.authority.Host())
@@ -113,6 +116,10 @@ func word(code audit.Code, class, host string) *refusal {
 		return refuse(http.StatusGatewayTimeout, code, host+": "+class)
 	}
 	return refuse(http.StatusBadGateway, code, host+": "+class)
+}
+
+func refuseFrozen() *refusal {
+	return refuse(http.StatusForbidden, audit.CodeFrozen, "the network of this jail was stopped after a misused placeholder")
 }
 
 func refuseNoAudit() *refusal {

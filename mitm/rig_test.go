@@ -36,14 +36,20 @@ type rig struct {
 	table    *creds.Table
 	audit    *recorder
 	upstream *Upstream
-	names    fakeNames
+	names    *fakeNames
 	next     byte
 }
 
 // fakeNames is the jail's DNS map.
-type fakeNames map[netip.Addr]string
+type fakeNames struct{ known sync.Map }
 
-func (n fakeNames) Name(a netip.Addr) (string, bool) { s, ok := n[a]; return s, ok }
+func (n *fakeNames) Name(a netip.Addr) (string, bool) {
+	s, ok := n.known.Load(a)
+	name, _ := s.(string)
+	return name, ok
+}
+
+func (n *fakeNames) set(a netip.Addr, name string) { n.known.Store(a, name) }
 
 // recorder is an auditor that remembers, and refuses when told to.
 type recorder struct {
@@ -144,7 +150,7 @@ func newRig(t testing.TB, o options) *rig {
 	roots := x509.NewCertPool()
 	roots.AddCert(testAuthority().cert)
 	r := &rig{
-		t: t, ca: ca, table: table, names: fakeNames{},
+		t: t, ca: ca, table: table, names: &fakeNames{},
 		audit:    &recorder{wake: make(chan struct{}, 1)},
 		upstream: &Upstream{Hosts: map[string]netip.AddrPort{}, Roots: roots},
 	}
@@ -223,7 +229,7 @@ func (r *rig) openOn(l net.Listener, authority string) {
 	if !ok {
 		r.next++
 		ip = netip.AddrFrom4([4]byte{198, 18, 0, r.next})
-		r.names[ip] = a.Host()
+		r.names.set(ip, a.Host())
 	}
 	go r.proxy.Serve(movedListener{l, netip.AddrPortFrom(ip, a.Port())})
 }
@@ -371,4 +377,15 @@ func (r *recorder) all() []Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]Event(nil), r.opened...)
+}
+
+// withRules gives a rig rules that the string form cannot say.
+func withRules(rules []egress.Rule) func(*Config) {
+	return func(c *Config) {
+		compiled, err := egress.Compile(rules)
+		if err != nil {
+			panic(err)
+		}
+		c.Rules = compiled
+	}
 }

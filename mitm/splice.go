@@ -40,7 +40,7 @@ func (p *Proxy) splice(ctx context.Context, conn net.Conn, a egress.Authority, v
 
 // join copies both ways until both directions have ended, and counts.
 func (p *Proxy) join(conn, up net.Conn) (out, in uint64) {
-	stop := context.AfterFunc(p.ctx, func() { up.Close() })
+	stop := context.AfterFunc(p.thawed, func() { up.Close() })
 	defer stop()
 	defer up.Close()
 	var both sync.WaitGroup

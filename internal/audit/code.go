@@ -35,8 +35,8 @@ const (
 	CodeHeaders         Code = "headers_too_large"
 	CodeFlood           Code = "flood"
 	CodeAudit           Code = "audit_unavailable"
-	CodeFrozen          Code = "frozen" // on_misuse: freeze has stopped this jail
-	CodeLater           Code = "not_built"
+	CodeFrozen          Code = "frozen"  // on_misuse: freeze has stopped this jail
+	CodeUpgrade         Code = "upgrade" // another protocol than HTTP, which no rule opens
 )
 
 // The codes of refusals outside the network. The egress process knows none of
@@ -59,5 +59,5 @@ var Codes = []Code{
 	CodeAuthority, CodeBadRequest, CodeMethod, CodePlainHTTP, CodeRawTCP, CodeSSH, CodeTLS,
 	CodeTLSClient, CodePlaceholder, CodeForeign, CodeCredential, CodePrivate, CodeMetadata,
 	CodeOwnAddress, CodeUpstreamDNS, CodeUpstreamConnect, CodeUpstreamTLS, CodeUpstreamTimeout,
-	CodeUpstreamProto, CodeBodyTooLarge, CodeHeaders, CodeFlood, CodeAudit, CodeFrozen, CodeLater,
+	CodeUpstreamProto, CodeBodyTooLarge, CodeHeaders, CodeFlood, CodeAudit, CodeFrozen, CodeUpgrade,
 }

@@ -88,7 +88,7 @@ var reasons = map[audit.Code]string{
 	audit.CodeFlood:           "too many requests at once",
 	audit.CodeAudit:           "the record of it could not be written",
 	audit.CodeFrozen:          "this jail's network is frozen after a misused placeholder",
-	audit.CodeLater:           "this build does not carry it (WebSocket and other upgrades)",
+	audit.CodeUpgrade:         "it asks for another protocol, such as WebSocket, and no rule opens that",
 }
 
 func reason(spec *jail.Spec, e wire.Event) string {

@@ -46,12 +46,28 @@ func (r Rule) canonical() (Rule, error) {
 	if r.MaxBody < 0 {
 		return r, errors.New("max_body: a size is not negative")
 	}
+	if err := r.checkProtocols(); err != nil {
+		return r, err
+	}
 	return r, r.checkPrivate()
 }
 
+// checkProtocols refuses protocols that the rule could never lead to.
+func (r Rule) checkProtocols() error {
+	switch {
+	case r.Deny && (r.WebSocket || r.PreferHTTP2):
+		return errors.New("websocket, h2: have no meaning on a deny rule")
+	case r.WebSocket && r.Methods != nil && !slices.Contains(r.Methods, "GET"):
+		return errors.New("websocket: begins with a GET request, which the rule does not allow")
+	case r.PreferHTTP2 && r.Scheme != HTTPS:
+		return errors.New("h2: is settled in the TLS handshake, and the rule has none")
+	}
+	return nil
+}
+
 func (r Rule) checkTCP() error {
-	if r.Methods != nil || r.Path != "" || len(r.Query) > 0 || r.MaxBody != 0 {
-		return errors.New("a tcp rule has no methods, path, query or max_body: the stream is not inspected")
+	if r.Methods != nil || r.Path != "" || len(r.Query) > 0 || r.MaxBody != 0 || r.WebSocket || r.PreferHTTP2 {
+		return errors.New("a tcp rule has no methods, path, query, max_body, websocket or h2: the stream is not inspected")
 	}
 	return r.checkPrivate()
 }

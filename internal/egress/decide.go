@@ -25,6 +25,7 @@ type Verdict struct {
 
 	AllowPrivate []netip.Prefix // of all rules that allow the request
 	MaxBody      int64          // bytes, the largest of these rules; 0: no limit
+	WebSocket    bool           // one of these rules lets it become a WebSocket
 }
 
 // Decide is the decision function: deny beats allow, any allow allows, the rest
@@ -85,6 +86,7 @@ func refuse(r *compiled, miss miss) Verdict {
 // add joins a matching allow rule to the verdict. Order has no meaning, so what
 // one rule permits is permitted; only Index depends on which came first.
 func (v *Verdict) add(r *compiled) {
+	v.WebSocket = v.WebSocket || r.WebSocket
 	if !v.Allow {
 		v.Allow, v.Index, v.MaxBody, v.AllowPrivate = true, r.place, r.MaxBody, r.AllowPrivate
 		return

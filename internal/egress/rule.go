@@ -48,7 +48,9 @@ type Rule struct {
 	Path         string            `json:"path,omitempty"`    // glob; empty is AnyPath
 	Query        map[string]string `json:"query,omitempty"`   // glob of each listed key; others are free
 	AllowPrivate []netip.Prefix    `json:"allow_private,omitempty"`
-	MaxBody      int64             `json:"max_body,omitempty"` // bytes of a request body; 0: no limit
+	MaxBody      int64             `json:"max_body,omitempty"`     // bytes of a request body; 0: no limit
+	WebSocket    bool              `json:"websocket,omitempty"`    // a request may become a WebSocket
+	PreferHTTP2  bool              `json:"prefer_http2,omitempty"` // a client that offers both is given HTTP/2
 }
 
 // Check says what is wrong with a rule that was filled in field by field.
@@ -102,6 +104,12 @@ func (r Rule) extras() []string {
 	}
 	if r.MaxBody > 0 {
 		out = append(out, fmt.Sprintf("max_body %d", r.MaxBody))
+	}
+	if r.WebSocket {
+		out = append(out, "websocket")
+	}
+	if r.PreferHTTP2 {
+		out = append(out, "h2 prefer")
 	}
 	return out
 }

@@ -19,6 +19,20 @@ type Rules struct {
 	wildcard map[string][]int // "example.com" of *.example.com to rules
 }
 
+// PrefersHTTP2 reports whether a rule for a asks for HTTP/2 where a client offers
+// HTTP/1.1 as well.
+func (rs *Rules) PrefersHTTP2(a Authority) bool {
+	if rs.Len() == 0 {
+		return false
+	}
+	for r := range rs.forHost(a.Host()) {
+		if r.PreferHTTP2 && r.coversPort(a.port) {
+			return true
+		}
+	}
+	return false
+}
+
 // compiled is a rule with its globs taken apart.
 type compiled struct {
 	Rule

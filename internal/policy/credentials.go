@@ -43,7 +43,7 @@ func (d *decoder) credential(key string, n *node) (creds.Binding, bool) {
 			d.errorf(n.at, k, "%v", err)
 		}
 	}
-	if !d.mapping(key, n, known, []string{"websocket", "ttl", "budget", "profiles", "default"}) {
+	if !d.mapping(key, n, known, []string{"ttl", "budget", "profiles", "default"}) {
 		return b, false
 	}
 	if n.get("type").isNull() {
@@ -74,18 +74,19 @@ func bindingKeys(b *creds.Binding) map[string]keyFunc {
 			}
 			b.Type = creds.Type(s)
 		},
-		"source":   func(d *decoder, k string, n *node) { b.Sources = d.sources(k, n) },
-		"target":   targets,
-		"targets":  targets,
-		"methods":  func(d *decoder, k string, n *node) { b.Methods = d.methods(k, n) },
-		"env":      func(d *decoder, k string, n *node) { b.Env = d.placeholders(k, n) },
-		"username": func(d *decoder, k string, n *node) { b.Username = d.str(k, n) },
-		"header":   func(d *decoder, k string, n *node) { b.Header = d.str(k, n) },
-		"prefix":   func(d *decoder, k string, n *node) { b.Prefix = d.str(k, n) },
-		"shape":    func(d *decoder, k string, n *node) { b.Shape = d.str(k, n) },
-		"optional": func(d *decoder, k string, n *node) { b.Optional = d.boolean(k, n) },
-		"resolve":  func(d *decoder, k string, n *node) { b.AtStart = d.oneOf(k, n, "use", "start") == "start" },
-		"cookies":  func(d *decoder, k string, n *node) { b.Cookies = d.oneOf(k, n, "drop", "pass") == "pass" },
+		"source":    func(d *decoder, k string, n *node) { b.Sources = d.sources(k, n) },
+		"target":    targets,
+		"targets":   targets,
+		"methods":   func(d *decoder, k string, n *node) { b.Methods = d.methods(k, n) },
+		"env":       func(d *decoder, k string, n *node) { b.Env = d.placeholders(k, n) },
+		"username":  func(d *decoder, k string, n *node) { b.Username = d.str(k, n) },
+		"header":    func(d *decoder, k string, n *node) { b.Header = d.str(k, n) },
+		"prefix":    func(d *decoder, k string, n *node) { b.Prefix = d.str(k, n) },
+		"shape":     func(d *decoder, k string, n *node) { b.Shape = d.str(k, n) },
+		"optional":  func(d *decoder, k string, n *node) { b.Optional = d.boolean(k, n) },
+		"resolve":   func(d *decoder, k string, n *node) { b.AtStart = d.oneOf(k, n, "use", "start") == "start" },
+		"websocket": func(d *decoder, k string, n *node) { b.WebSocket = d.boolean(k, n) },
+		"cookies":   func(d *decoder, k string, n *node) { b.Cookies = d.oneOf(k, n, "drop", "pass") == "pass" },
 		"foreign": func(d *decoder, k string, n *node) {
 			b.Foreign = creds.Foreign(d.oneOf(k, n, "forward", "strip", "deny"))
 		},

@@ -1,0 +1,239 @@
+package mitm
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/omnijail/omnijail/creds"
+)
+
+// lab is the rig of the attack catalogue: good.test, whose credential the jail
+// does not know, and evil.test, which its rules allow too. What must hold after
+// every attack is checked when the test ends, by one function.
+type lab struct {
+	*rig
+	good, evil *wiretap
+	addr       string // where the jail reaches good.test
+	evilAddr   string
+
+	started stock
+	heard   transcript // all that the jail's raw clients read
+	logged  transcript
+}
+
+// labOptions change a lab before it starts.
+type labOptions struct {
+	rules     []string // besides those for good.test and evil.test
+	binding   func(*creds.Binding)
+	unbound   bool // no credential at all
+	answer    http.HandlerFunc
+	http2     bool // good.test offers it
+	config    func(*Config)
+	evilHeard bool // the attack is a request that evil.test may see
+}
+
+func newLab(t *testing.T, o labOptions) *lab {
+	t.Helper()
+	l := &lab{good: &wiretap{}, evil: &wiretap{}, started: takeStock(t)}
+	log.SetOutput(&l.logged)
+	t.Cleanup(func() { l.oracle(t, o.evilHeard) }) // last of all: after all that is closed below
+	b := bearer("good.test")
+	if o.binding != nil {
+		o.binding(&b)
+	}
+	bindings := []creds.Binding{b}
+	if o.unbound {
+		bindings = nil
+	}
+	rules := append([]string{"* good.test", "* evil.test"}, o.rules...)
+	l.rig = newRig(t, options{rules: rules, bindings: bindings, config: o.config})
+	if !o.unbound {
+		l.resolve(0)
+	}
+	l.upstream.Hosts["good.test:443"] = netip.MustParseAddrPort(l.good.serve(l.rig, "good.test:443", o.answer, o.http2))
+	l.upstream.Hosts["evil.test:443"] = netip.MustParseAddrPort(l.evil.serve(l.rig, "evil.test:443", nil, false))
+	l.addr, l.evilAddr = l.open("good.test:443"), l.open("evil.test:443")
+	return l
+}
+
+// oracle holds after every attack: the wrong upstream saw no connection, nothing
+// that the jail got, nothing logged and nothing recorded has any form of the
+// secret, and no goroutine and no descriptor is left.
+func (l *lab) oracle(t *testing.T, evilHeard bool) {
+	log.SetOutput(os.Stderr)
+	if n := l.evil.accepted(); n > 0 && !evilHeard {
+		t.Errorf("the wrong upstream saw %d connections and %q", n, l.evil.text())
+	}
+	record := fmt.Sprintf("%+v %+v", l.audit.opened, l.audit.ended)
+	for where, text := range map[string]string{"the jail": l.heard.String(), "the log": l.logged.String(), "the audit": record} {
+		for _, form := range formsOf(secretValue) {
+			if strings.Contains(text, form) {
+				t.Errorf("%s has the secret, as %q", where, form)
+			}
+		}
+	}
+	l.started.restored(t)
+}
+
+// formsOf lists what a value may be turned into on its way.
+func formsOf(s string) []string {
+	forms := []string{s, hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))), url.QueryEscape(s), url.PathEscape(s)}
+	for _, pad := range []string{"", "a", "aa"} {
+		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			e := enc.EncodeToString([]byte(pad + s))
+			forms = append(forms, e[4:len(e)-4]) // without the ends, which depend on the neighbours
+		}
+	}
+	return forms
+}
+
+// stock counts what a test may leave behind.
+type stock struct{ goroutines, files int }
+
+func takeStock(t *testing.T) stock {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // the poller has files of its own
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stock{runtime.NumGoroutine(), len(files)}
+}
+
+func (s stock) restored(t *testing.T) {
+	limit := time.Now().Add(20 * time.Second) // only bounds a hang
+	for {
+		now := takeStock(t)
+		if now.goroutines <= s.goroutines && now.files <= s.files {
+			return
+		}
+		if time.Now().After(limit) {
+			buf := make([]byte, 64<<10)
+			t.Errorf("%+v at the start, %+v now\n%s", s, now, buf[:runtime.Stack(buf, true)])
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// transcript is text that many goroutines add to.
+type transcript struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (t *transcript) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(b)
+}
+
+func (t *transcript) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
+}
+
+// wiretap is an upstream that keeps the very bytes it received.
+type wiretap struct {
+	seen
+	transcript
+	mu    sync.Mutex
+	conns int
+}
+
+// serve starts the upstream and returns its address.
+func (w *wiretap) serve(r *rig, authority string, answer http.HandlerFunc, http2 bool) string {
+	w.seen.then = answer
+	srv := httptest.NewUnstartedServer(&w.seen)
+	srv.Config.ErrorLog = quiet
+	if http2 {
+		srv.EnableHTTP2 = true // its frames are no text; what they said is in seen
+		srv.Listener = tapped{srv.Listener, w}
+		return r.start(authority, srv)
+	}
+	cert, err := testAuthority().mint(mustAuthority(r.t, authority), time.Now())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	srv.Listener = tapped{tls.NewListener(srv.Listener, &tls.Config{Certificates: []tls.Certificate{*cert}}), w}
+	srv.Start()
+	r.t.Cleanup(srv.Close)
+	return srv.Listener.Addr().String()
+}
+
+func (w *wiretap) accepted() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.conns
+}
+
+func (w *wiretap) text() string { return w.transcript.String() }
+
+// requestLines are the first lines of what arrived.
+func (w *wiretap) requestLines() []string {
+	var out []string
+	for _, req := range w.all() {
+		out = append(out, req.Method+" "+req.RequestURI)
+	}
+	return out
+}
+
+type tapped struct {
+	net.Listener
+	w *wiretap
+}
+
+func (l tapped) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.w.mu.Lock()
+	l.w.conns++
+	l.w.mu.Unlock()
+	return tappedConn{c, &l.w.transcript}, nil
+}
+
+// tappedConn keeps what is read from it.
+type tappedConn struct {
+	net.Conn
+	to io.Writer
+}
+
+func (c tappedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.to.Write(b[:n])
+	return n, err
+}
+
+// raw is a jailed client of good.test that writes bytes.
+func (l *lab) raw() tappedConn { return tappedConn{l.dialTLS(l.addr, "good.test"), &l.heard} }
+
+// ask sends bytes on a connection of their own and reads one reply.
+func (l *lab) ask(raw string) (*http.Response, string) {
+	l.t.Helper()
+	c := l.raw()
+	defer c.Close()
+	return l.say(c, raw)
+}
