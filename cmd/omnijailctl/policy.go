@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -125,13 +124,19 @@ func (g *globals) policyCheck() *cobra.Command {
 }
 
 func (g *globals) policyTest() *cobra.Command {
-	var replay string
+	var recorded string
 	cmd := &cobra.Command{
-		Use: "test NAME|FILE METHOD URL", Short: "what a policy says to one request, and why", ValidArgsFunction: completePolicies,
-		Long: "What a policy says to one request, and why. The exit code is 1 when it is refused.",
+		Use: "test NAME|FILE METHOD URL", Short: "what a policy says to one request, or to recorded ones, and why", ValidArgsFunction: completePolicies,
+		Long: `What a policy says to one request, and why. The exit code is 1 when it is refused.
+
+With --replay and no request: what a policy would change of the requests in an
+audit file, or in the output of "omnijailctl events --json" (- reads standard
+input). The exit code is 1 when it would change any.`,
+		Example: `  omnijailctl policy test .omnijail.yaml GET https://api.github.com/user
+  omnijailctl events --json --since 24h | omnijailctl policy test --replay - .omnijail.yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if replay != "" {
-				return usageError{error: errors.New("--replay: this build does not have it yet")}
+			if recorded != "" {
+				return nArgs(1, 1)(cmd, args)
 			}
 			return nArgs(3, 3)(cmd, args)
 		},
@@ -139,6 +144,9 @@ func (g *globals) policyTest() *cobra.Command {
 			_, doc, err := openPolicy(args[0])
 			if err != nil {
 				return err
+			}
+			if recorded != "" {
+				return g.policyReplay(doc, recorded)
 			}
 			answer, err := policy.TestURL(doc, strings.ToUpper(args[1]), args[2])
 			if err != nil {
@@ -153,8 +161,7 @@ func (g *globals) policyTest() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&replay, "replay", "", "judge the requests of an audit file")
-	cmd.Flags().MarkHidden("replay")
+	cmd.Flags().StringVar(&recorded, "replay", "", "judge the requests in the audit `FILE` instead")
 	return cmd
 }
 
