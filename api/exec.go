@@ -2,7 +2,8 @@ package api
 
 import "encoding/json"
 
-// ExecRequest asks for one command in a one-shot jail: POST /v1/exec.
+// ExecRequest asks for one command in a one-shot jail: POST /v1/exec. POST
+// /v1/jails takes the same for a session jail, where Argv may be absent.
 // Argv and ArgvB64 exclude each other; the second is for arguments that are not
 // UTF-8, which JSON cannot carry. The same holds for Cwd and CwdB64.
 type ExecRequest struct {
@@ -29,6 +30,23 @@ type ExecRequest struct {
 	TTY       *Size    `json:"tty,omitempty"`
 	User      string   `json:"user,omitempty"` // root callers only: NAME, UID or UID:GID
 	Backend   string   `json:"backend,omitempty"`
+
+	Publish   []uint16 `json:"publish,omitempty"`    // ports of the jail, on the node's loopback
+	NodePorts []uint16 `json:"node_ports,omitempty"` // ports of the node's loopback, in the jail
+}
+
+// CommandRequest asks for one more command in a session jail: POST
+// /v1/jails/{id}/exec. Its fields are those of an ExecRequest; everything else was
+// decided when the jail was made. Without Cwd the jail's own is taken.
+type CommandRequest struct {
+	Argv    []string          `json:"argv,omitempty"`
+	ArgvB64 [][]byte          `json:"argv_b64,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"`
+	CwdB64  []byte            `json:"cwd_b64,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Context map[string]string `json:"context,omitempty"`
+	Timeout string            `json:"timeout,omitempty"`
+	TTY     *Size             `json:"tty,omitempty"`
 }
 
 // Add is what a request adds to the chosen policy, within the caller's access.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"sync"
 	"time"
@@ -32,13 +33,36 @@ func (c *Client) Exec(ctx context.Context, req ExecRequest, stdio [3]*os.File, s
 	if len(secrets) != len(req.SecretFDs) {
 		return nil, fmt.Errorf("omnijail: internal error: %d secrets for %d names", len(secrets), len(req.SecretFDs))
 	}
+	return c.session(ctx, "/v1/exec", req, stdio, secrets)
+}
+
+// Create makes a session jail. The Session's events tell how it went: Started when
+// it is there, then an Exit. Closing it leaves the jail alone.
+func (c *Client) Create(ctx context.Context, req ExecRequest, secrets []*os.File) (*Session, error) {
+	if len(secrets) != len(req.SecretFDs) {
+		return nil, fmt.Errorf("omnijail: internal error: %d secrets for %d names", len(secrets), len(req.SecretFDs))
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	return c.session(ctx, "/v1/jails", req, [3]*os.File{null, null, null}, secrets)
+}
+
+// ExecIn starts one more command in the session jail called id.
+func (c *Client) ExecIn(ctx context.Context, id string, req CommandRequest, stdio [3]*os.File) (*Session, error) {
+	return c.session(ctx, "/v1/jails/"+url.PathEscape(id)+"/exec", req, stdio, nil)
+}
+
+func (c *Client) session(ctx context.Context, path string, req any, stdio [3]*os.File, secrets []*os.File) (*Session, error) {
 	conn, err := c.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	s := &Session{conn: conn}
-	early, err := s.upgrade(req)
+	early, err := s.upgrade(path, req)
 	if err == nil {
 		err = s.send(stdio, secrets)
 	}
@@ -58,8 +82,8 @@ func (c *Client) Exec(ctx context.Context, req ExecRequest, stdio [3]*os.File, s
 
 // upgrade returns what the daemon said right behind its 101: an exec can end
 // before it has its descriptors.
-func (s *Session) upgrade(req ExecRequest) (early io.Reader, err error) {
-	resp, br, err := exchange(s.conn, "POST", "/v1/exec", req, http.Header{
+func (s *Session) upgrade(path string, req any) (early io.Reader, err error) {
+	resp, br, err := exchange(s.conn, "POST", path, req, http.Header{
 		"Connection": {"Upgrade"}, "Upgrade": {UpgradeProtocol}, "Content-Type": {"application/json"},
 	})
 	if err != nil {

@@ -11,18 +11,41 @@ type Version struct {
 	API     []int  `json:"api"`
 }
 
-// Jail is one running jail: GET /v1/jails and /v1/jails/{id}.
+// Jail is one live jail: GET /v1/jails and /v1/jails/{id}. A session takes
+// commands until Expires or its end; any other jail ends with its one command.
 type Jail struct {
-	ID       string    `json:"id"`
-	UID      uint32    `json:"uid"`
-	Policy   string    `json:"policy"`
-	Origin   string    `json:"origin"`
-	Backend  string    `json:"backend"`
-	Started  time.Time `json:"started"`
-	Weaken   []string  `json:"weaken,omitempty"`
-	Bindings []Binding `json:"bindings,omitempty"`
-	Notes    []string  `json:"notes,omitempty"`
-	Exposed  []string  `json:"exposed,omitempty"` // shown for the command, read-only, though no policy grants it
+	ID         string    `json:"id"`
+	UID        uint32    `json:"uid"`
+	Policy     string    `json:"policy"`
+	Origin     string    `json:"origin"`
+	Backend    string    `json:"backend"`
+	Started    time.Time `json:"started"`
+	Session    bool      `json:"session"`
+	State      string    `json:"state"`
+	Reason     string    `json:"reason,omitempty"` // of StateDegraded
+	Expires    time.Time `json:"expires,omitzero"`
+	Commands   int       `json:"commands"` // that run now
+	Cwd        string    `json:"cwd"`
+	Weaken     []string  `json:"weaken,omitempty"`
+	Guarantees []string  `json:"guarantees,omitempty"`
+	Rules      []string  `json:"rules,omitempty"`
+	Limits     []string  `json:"limits,omitempty"`
+	Publish    []uint16  `json:"publish,omitempty"`
+	NodePorts  []uint16  `json:"node_ports,omitempty"`
+	Bindings   []Binding `json:"bindings,omitempty"`
+	Notes      []string  `json:"notes,omitempty"`
+	Exposed    []string  `json:"exposed,omitempty"` // shown for the command, read-only, though no policy grants it
+}
+
+// States of a jail.
+const (
+	StateUp       = "up"
+	StateDegraded = "degraded" // without a network, for good
+)
+
+// Signal is the body of POST /v1/jails/{id}/signal.
+type Signal struct {
+	Signal int `json:"signal"`
 }
 
 // Policy is one policy by name: GET /v1/policies and /v1/policies/{name}. The

@@ -24,9 +24,9 @@ type execFlags struct {
 	pids     int64
 	backend  string
 	statusFD int
-
-	// later flags are known and refused until their part is built
-	jail, publish, nodePort string
+	jail     string
+	publish  []uint
+	nodePort []uint
 }
 
 func newExec(g *globals) *cobra.Command {
@@ -42,7 +42,11 @@ Exit codes: the command's own; 128+n after a signal; 124 stopped by --timeout;
 125 omnijail failed; 126 not executable; 127 not found.`,
 		Example: "  omnijailctl exec -- gh api user\n  omnijailctl exec --write . --preset npm -- npm test",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(args); err != nil {
+			err := f.check(args)
+			if err == nil {
+				err = f.checkJail(cmd)
+			}
+			if err != nil {
 				return usageError{err, cmd.UseLine()}
 			}
 			return runExec(cmd.Context(), g, f, args)
@@ -50,41 +54,62 @@ Exit codes: the command's own; 128+n after a signal; 124 stopped by --timeout;
 	}
 	s := cmd.Flags()
 	s.SetInterspersed(false)
+	f.describeJail(cmd)
+	f.describeCommand(cmd)
+	s.IntVar(&f.statusFD, "status-fd", -1, "write events as JSON lines to descriptor `N`, and no hints")
+	s.StringVar(&f.jail, "jail", "", "run in the session jail `ID`, which decides everything but --cwd, --env, the terminal and --timeout")
+	complete(cmd, "jail", g.completeJails)
+	return cmd
+}
+
+// describeJail adds the flags that decide what the jail is.
+func (f *execFlags) describeJail(cmd *cobra.Command) {
+	s := cmd.Flags()
 	s.StringVar(&f.policy, "policy", "", "a policy by `NAME`, or a file (has a / or ends in .yaml)")
 	s.StringArrayVar(&f.add.Presets, "preset", nil, "add the built-in policy `NAME`")
 	s.StringArrayVar(&f.add.Write, "write", nil, "make `PATH` writable")
 	s.StringArrayVar(&f.add.Read, "read", nil, "make `PATH` readable")
 	s.StringArrayVar(&f.add.Allow, "allow", nil, "allow the requests of a `RULE`: 'METHODS HOST[/PATH-GLOB]'")
 	s.StringVar(&f.user, "user", "", "run as `USER`, a name, UID or UID:GID; root must say it and nobody else may")
+	s.StringVar(&f.memory, "memory", "", "the `SIZE` that the command and all it starts may use: 512MiB, 1g")
+	s.Int64Var(&f.pids, "pids", 0, "it may have `N` processes and threads")
+	s.StringVar(&f.backend, "backend", "", "what enforces the jail: the `NAME` of one in omnijailctl doctor")
+	s.UintSliceVar(&f.publish, "publish", nil, "let the node's loopback reach `PORT` of the jail")
+	s.UintSliceVar(&f.nodePort, "node-port", nil, "let the jail reach `PORT` of the node's loopback")
+	complete(cmd, "policy", completePolicies)
+	complete(cmd, "preset", completePresets)
+}
+
+// describeCommand adds the flags that a command has of its own.
+func (f *execFlags) describeCommand(cmd *cobra.Command) {
+	s := cmd.Flags()
 	s.StringVar(&f.cwd, "cwd", "", "working directory `DIR` (default: here)")
 	s.StringArrayVar(&f.env, "env", nil, "set a variable: `K=V`, or K for the caller's own value")
 	s.BoolVar(&f.tty, "tty", false, "give the command a terminal")
 	s.BoolVar(&f.noTTY, "no-tty", false, "never give it one")
 	s.DurationVar(&f.timeout, "timeout", 0, "stop the command after `TIME`: 90s, 5m")
-	s.StringVar(&f.memory, "memory", "", "the `SIZE` that the command and all it starts may use: 512MiB, 1g")
-	s.Int64Var(&f.pids, "pids", 0, "it may have `N` processes and threads")
-	s.StringVar(&f.backend, "backend", "", "what enforces the jail: the `NAME` of one in omnijailctl doctor")
-	s.IntVar(&f.statusFD, "status-fd", -1, "write events as JSON lines to descriptor `N`, and no hints")
-	s.StringVar(&f.jail, "jail", "", "run in a session jail")
-	s.StringVar(&f.publish, "publish", "", "publish a port of the jail")
-	s.StringVar(&f.nodePort, "node-port", "", "reach a port of the node")
-	for _, name := range []string{"jail", "publish", "node-port"} {
-		s.MarkHidden(name)
-	}
-	complete(cmd, "policy", completePolicies)
-	complete(cmd, "preset", completePresets)
-	return cmd
 }
 
-// check refuses flags that make no sense or are not enforced yet.
-func (f *execFlags) check(argv []string) error {
-	for name, set := range map[string]bool{
-		"--jail": f.jail != "", "--publish": f.publish != "", "--node-port": f.nodePort != "",
-	} {
-		if set {
-			return fmt.Errorf("%s: this build does not enforce it yet", name)
+// checkJail refuses what a jail that is there already has decided.
+func (f *execFlags) checkJail(cmd *cobra.Command) error {
+	if f.jail == "" {
+		return nil
+	}
+	for _, name := range jailFlags {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s: was decided when the jail was created", name)
 		}
 	}
+	return nil
+}
+
+// jailFlags are those of describeJail.
+var jailFlags = []string{
+	"policy", "preset", "write", "read", "allow", "user", "memory", "pids", "backend", "publish", "node-port",
+}
+
+// check refuses flags that make no sense.
+func (f *execFlags) check(argv []string) error {
 	switch {
 	case f.timeout < 0:
 		return errors.New("--timeout: must not be negative")

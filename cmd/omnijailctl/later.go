@@ -9,10 +9,8 @@ import (
 // laterVerbs are the verbs that this build does not have. Typing one is an error
 // that says so, never a silent nothing.
 var laterVerbs = map[string]string{
-	"create":  "session jails",
 	"attach":  "session jails",
 	"logs":    "session jails",
-	"rm":      "session jails",
 	"rearm":   "session jails",
 	"creds":   "credentials of session jails",
 	"cache":   "caches",

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/internal/policy"
 )
 
 // workingDirectory is where this process is, and not by which links $PWD says
@@ -28,6 +30,13 @@ func (f *execFlags) workingDirectory() (string, error) {
 // directory travel encoded then, anything else is refused.
 func (f *execFlags) request(argv []string) (api.ExecRequest, error) {
 	req := api.ExecRequest{Add: f.add, User: f.user, Memory: f.memory, Pids: f.pids, Backend: f.backend}
+	var err error
+	if req.Publish, err = ports("--publish", f.publish); err != nil {
+		return req, err
+	}
+	if req.NodePorts, err = ports("--node-port", f.nodePort); err != nil {
+		return req, err
+	}
 	for flag, values := range map[string][]string{
 		"--policy": {f.policy}, "--user": {f.user}, "--backend": {f.backend}, "--memory": {f.memory},
 		"--preset": f.add.Presets, "--write": f.add.Write, "--read": f.add.Read, "--allow": f.add.Allow,
@@ -59,6 +68,34 @@ func (f *execFlags) request(argv []string) (api.ExecRequest, error) {
 		req.Timeout = f.timeout.String()
 	}
 	return req, nil
+}
+
+// ports are numbers that a port can have.
+func ports(flag string, numbers []uint) (out []uint16, err error) {
+	for _, n := range numbers {
+		if n == 0 || n > math.MaxUint16 {
+			return nil, usageError{error: fmt.Errorf("%s %d: is no port", flag, n)}
+		}
+		out = append(out, uint16(n))
+	}
+	return out, nil
+}
+
+// inside is the part of a request that a command in a jail can have. The working
+// directory is the jail's unless it was named.
+func (f *execFlags) inside(req api.ExecRequest) api.CommandRequest {
+	in := api.CommandRequest{
+		Argv: req.Argv, ArgvB64: req.ArgvB64, Env: req.Env, Timeout: req.Timeout, Context: map[string]string{},
+	}
+	if f.cwd != "" {
+		in.Cwd, in.CwdB64 = req.Cwd, req.CwdB64
+	}
+	for _, name := range (&policy.Document{}).PassNames() {
+		if v, ok := os.LookupEnv(name); ok && utf8.ValidString(v) {
+			in.Context[name] = v
+		}
+	}
+	return in
 }
 
 // environ is what --env says. A name without a value takes the caller's own; one

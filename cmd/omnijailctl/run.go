@@ -50,6 +50,9 @@ func (r *run) start(ctx context.Context, f *execFlags, argv []string) error {
 	if err != nil {
 		return err
 	}
+	if f.jail != "" {
+		return r.join(ctx, f, req)
+	}
 	if policy.IsFile(f.policy) { // where we are, whatever --cwd says
 		if f.policy, err = filepath.Abs(f.policy); err != nil {
 			return err
@@ -75,6 +78,23 @@ func (r *run) start(ctx context.Context, f *execFlags, argv []string) error {
 	}
 	if err != nil {
 		return err
+	}
+	r.std.handedOver()
+	return nil
+}
+
+// join starts the command in a jail that is there already.
+func (r *run) join(ctx context.Context, f *execFlags, whole api.ExecRequest) (err error) {
+	req := f.inside(whole)
+	if r.std, err = openStdio(f.ttyMode()); err != nil {
+		return err
+	}
+	defer r.std.close()
+	if r.std.tty {
+		req.TTY = terminalSize()
+	}
+	if r.s, err = r.g.client().ExecIn(ctx, f.jail, req, r.std.pass); err != nil {
+		return missing("jail", f.jail, err)
 	}
 	r.std.handedOver()
 	return nil

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,49 +36,6 @@ func newVersion(g *globals) *cobra.Command {
 				fmt.Println("omnijaild", v.Version)
 			}
 			return err
-		},
-	}
-}
-
-func newList(g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use: "ls", Short: "your running jails", Args: nArgs(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var jails []api.Jail
-			if err := g.client().Get(cmd.Context(), "/v1/jails", nil, &jails); err != nil {
-				return err
-			}
-			if g.json {
-				return printJSON(jails)
-			}
-			w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "JAIL\tPOLICY\tBACKEND\tSINCE")
-			for _, j := range jails {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", j.ID, j.Policy, j.Backend, time.Since(j.Started).Round(time.Second))
-			}
-			return w.Flush()
-		},
-	}
-}
-
-func newInspect(g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use: "inspect ID", Short: "one running jail, as JSON", Args: nArgs(1, 1), ValidArgsFunction: g.completeJails,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var j api.Jail
-			if err := g.client().Get(cmd.Context(), "/v1/jails/"+url.PathEscape(args[0]), nil, &j); err != nil {
-				return missing("jail", args[0], err)
-			}
-			return printJSON(j)
-		},
-	}
-}
-
-func newKill(g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use: "kill ID", Short: "end a jail and everything in it", Args: nArgs(1, 1), ValidArgsFunction: g.completeJails,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return missing("jail", args[0], g.client().Delete(cmd.Context(), "/v1/jails/"+url.PathEscape(args[0])))
 		},
 	}
 }

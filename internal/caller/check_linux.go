@@ -45,7 +45,11 @@ func checkReply(req *jail.OpenRequest, r jail.OpenReply) error {
 			return fmt.Errorf("text %.80q: %w", t, errShape)
 		}
 	}
-	for _, p := range []string{r.Exec, r.Cwd} {
+	paths := []string{r.Cwd}
+	if req.Argv0 != nil {
+		paths = append(paths, r.Exec)
+	}
+	for _, p := range paths {
 		if !filepath.IsAbs(p) || filepath.Clean(p) != p {
 			return fmt.Errorf("path %.80q: %w", p, errShape)
 		}

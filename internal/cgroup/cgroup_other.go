@@ -53,6 +53,9 @@ func (i *Instance) InPlace(string) bool { return false }
 // New fails.
 func (i *Instance) New(string) (*Group, error) { return nil, errLinux }
 
+// Child fails.
+func (g *Group) Child(string) (*Group, error) { return nil, errLinux }
+
 // Dir returns nil.
 func (g *Group) Dir() *os.File { return nil }
 

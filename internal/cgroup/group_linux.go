@@ -15,6 +15,7 @@ import (
 type Group struct {
 	tree     *tree
 	instance *Instance
+	around   *Group // which has the limits; nil for a group of its own
 	name     string
 	path     string
 	fd       *os.File
@@ -75,9 +76,13 @@ func (g *Group) v1() []v1Place {
 	if !g.tree.v2 {
 		places = append(places, v1Place{g.tree, g.dirs[0]})
 	}
+	holder := g
+	if g.around != nil {
+		holder = g.around
+	}
 	for c, dir := range g.instance.v1 {
-		leaf := filepath.Join(dir, g.name)
-		if slices.Contains(g.dirs, leaf) {
+		leaf := filepath.Join(dir, holder.name)
+		if slices.Contains(holder.dirs, leaf) {
 			places = append(places, v1Place{g.instance.h.extra[c], leaf})
 		}
 	}

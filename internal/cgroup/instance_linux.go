@@ -138,13 +138,26 @@ func (i *Instance) New(name string) (*Group, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	g := &Group{tree: i.h.main, path: path.Join(i.path, name), instance: i, name: name}
-	dir := i.h.main.dir(g.path)
+	return (&Group{tree: i.h.main, path: path.Join(i.path, name), instance: i, name: name}).make()
+}
+
+// Child makes the group called name inside g: one of several that share g's limits
+// and end with g, and each of which can be killed alone. The caller kills and
+// removes it.
+func (g *Group) Child(name string) (*Group, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	return (&Group{tree: g.tree, path: path.Join(g.path, name), instance: g.instance, around: g, name: name}).make()
+}
+
+func (g *Group) make() (*Group, error) {
+	dir := g.tree.dir(g.path)
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make cgroup: %w", err)
 	}
 	g.dirs = []string{dir}
-	if !i.h.main.v2 {
+	if !g.tree.v2 {
 		return g, nil
 	}
 	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)

@@ -5,7 +5,7 @@ package child
 type OpenRequest struct {
 	User       User     `json:"user"`
 	View       View     `json:"view"`
-	Argv0      []byte   `json:"argv0"`       // as typed; looked up in Path when it holds no slash
+	Argv0      []byte   `json:"argv0"`       // as typed; looked up in Path when it holds no slash; nil: nothing is run yet
 	Path       string   `json:"path"`        // the caller's PATH
 	SystemDirs []string `json:"system_dirs"` // trees that the jail has from the node
 	Stdio      bool     `json:"stdio"`       // receive and vet the client's descriptors on fd 4

@@ -24,6 +24,11 @@ type Access struct {
 	Weaken []string `yaml:"weaken"`
 	// Sources lists the kinds of credential source.
 	Sources []string `yaml:"sources"`
+	// Publish lets their jails' ports be published on the node's loopback.
+	Publish bool `yaml:"publish"`
+	// NodePorts lists the ports of the node's loopback that their jails may
+	// reach; "*" for all.
+	NodePorts []string `yaml:"node_ports"`
 	// Jails bounds how many jails one uid has at a time; 0 is 64.
 	Jails int `yaml:"jails"`
 	// SystemUIDs admits jails of uids below the system limit.
@@ -36,6 +41,7 @@ const defaultJails = 64
 func DefaultAccess(group string) Access {
 	return Access{
 		Groups: []string{group}, Policies: []string{"own", "*"}, Sources: []string{"env", "file", "command"},
+		Publish: true,
 	}
 }
 
@@ -52,6 +58,11 @@ func (a *Access) check(i int) (errs []error) {
 	}
 	if a.Confined && (slices.Contains(a.Policies, "own") || slices.Contains(a.Policies, "*")) {
 		errs = append(errs, fmt.Errorf("access[%d].policies: a confined caller gets root-owned policies by name, never its own and never all", i))
+	}
+	for _, p := range a.NodePorts {
+		if n, err := strconv.ParseUint(p, 10, 16); p != "*" && (err != nil || n == 0) {
+			errs = append(errs, fmt.Errorf("access[%d].node_ports: %q is no port", i, p))
+		}
 	}
 	if a.Jails < 0 {
 		errs = append(errs, fmt.Errorf("access[%d].jails: must not be negative", i))
@@ -78,7 +89,7 @@ type Names struct {
 // Decide returns the first entry that holds for s, or nil: refuse. Root has all.
 func Decide(entries []Access, s Subject, n Names) *Access {
 	if s.UID == 0 && !s.Confined {
-		all := Access{Policies: []string{"own", "*"}, Sources: []string{"env", "file", "command", "systemd"}, Jails: 1 << 20}
+		all := Access{Policies: []string{"own", "*"}, Sources: []string{"env", "file", "command", "systemd"}, Publish: true, NodePorts: []string{"*"}, Jails: 1 << 20}
 		for _, w := range jail.Weakenings {
 			all.Weaken = append(all.Weaken, string(w))
 		}
@@ -112,6 +123,11 @@ func (a *Access) MayUse(policy string, own bool) bool {
 		return slices.Contains(a.Policies, "own")
 	}
 	return slices.Contains(a.Policies, "*") || slices.Contains(a.Policies, policy)
+}
+
+// MayReach reports whether a jail may reach a port of the node's loopback.
+func (a *Access) MayReach(port uint16) bool {
+	return slices.Contains(a.NodePorts, "*") || slices.Contains(a.NodePorts, strconv.Itoa(int(port)))
 }
 
 func resolve(name string, lookup func(string) (uint32, bool)) (uint32, bool) {

@@ -45,6 +45,7 @@ type execution struct {
 	protections []string // places in the jail whose mounts must stay
 	brake       brake
 	end         func(reason string) // ends the command; first call counts
+	before      cgroup.Usage        // of the jail, when the command came
 }
 
 // errEnded is why an exec's context ends: somebody ended it.
@@ -72,9 +73,9 @@ func (m *Manager) Run(t *Ticket, conn *net.UnixConn) {
 func (m *Manager) newJail(p *Plan) (*liveJail, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	j := &liveJail{
-		id: jail.NewID(), owner: p.Caller.UID(), caller: p.Caller, confined: p.Confined, spec: p.Spec, backend: p.Spec.Backends[0],
+		id: jail.NewID(), owner: p.Caller.UID(), caller: p.Caller, confined: p.Confined, plan: p, spec: p.Spec, backend: p.Spec.Backends[0],
 		started: time.Now(), ctx: ctx, metrics: m.metrics, secrets: make([]*secret, len(p.Spec.Bindings)),
-		end: func(reason string) { cancel(errEnded{reason}) },
+		commands: map[*execution]bool{}, end: func(reason string) { cancel(errEnded{reason}) },
 	}
 	for i := range j.secrets {
 		j.secrets[i] = &secret{}

@@ -15,6 +15,7 @@ import (
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/policy"
+	"github.com/omnijail/omnijail/internal/stage"
 	"github.com/omnijail/omnijail/netns"
 )
 
@@ -25,6 +26,7 @@ type environment struct {
 	net          *netns.Net
 	answer       wire.Answer
 	placeholders map[string]string // by variable
+	kept         *stage.Kept       // what the commands of a session share; else nil
 	dropped      []int             // bindings without a value, optional ones
 }
 
@@ -136,19 +138,21 @@ func (x *execution) scout(ctx context.Context) error {
 		return err
 	}
 	x.undo.Add(ready.Close)
-	conn, err := x.conn.File()
-	if err != nil {
-		return err
+	var conn *os.File
+	if x.conn != nil {
+		if conn, err = x.conn.File(); err != nil {
+			return err
+		}
+		defer conn.Close()
 	}
-	defer conn.Close()
 	x.opened, err = caller.Open(ctx, caller.Options{
 		Child:     caller.Child{Init: m.cfg.Init, Caller: p.Caller, Group: ready.group},
 		Scout:     ready.Scout,
 		Conn:      conn,
 		Listeners: []string{m.cfg.Settings().Socket},
 		Request: jail.OpenRequest{
-			User: p.User, View: p.Spec.View, Argv0: p.Argv[0], Path: pathOf(p), SystemDirs: systemDirs(p.Spec),
-			Stdio: true, SecretFDs: p.SecretFDs, TTY: p.TTY != nil, GitConfig: true,
+			User: p.User, View: p.Spec.View, Argv0: argv0(p), Path: pathOf(p), SystemDirs: systemDirs(p.Spec),
+			Stdio: conn != nil, SecretFDs: p.SecretFDs, TTY: p.TTY != nil, GitConfig: true,
 		},
 	})
 	if err != nil {
@@ -162,6 +166,14 @@ func (x *execution) scout(ctx context.Context) error {
 	x.j.exposed = escaped(x.opened.Reply.Exposed)
 	x.j.mu.Unlock()
 	return nil
+}
+
+// argv0 is what the command was called by; nothing where there is none yet.
+func argv0(p *Plan) []byte {
+	if len(p.Argv) == 0 {
+		return nil
+	}
+	return p.Argv[0]
 }
 
 // pathOf is the PATH that the command will have.

@@ -115,6 +115,19 @@ func (x *execution) letGo(ctx context.Context, channel *spawn.Channel) (err erro
 
 // announce tells the client what runs, and hands it the terminal.
 func (x *execution) announce() {
+	x.events.send(api.Event{Started: x.started()})
+	if passed := x.j.spec.Passed; passed != "" {
+		x.events.note("jail made by "+x.j.backend+": "+passed, "")
+	}
+	if x.master == nil {
+		return
+	}
+	x.events.flush()
+	x.events.sendFile(x.conn, api.Event{PTY: x.plan.TTY}, x.master)
+}
+
+// started says what runs, and in what.
+func (x *execution) started() *api.Started {
 	spec := x.j.spec
 	started := &api.Started{
 		Jail: x.j.id.String(), Backend: x.j.backend, Policy: spec.Policy.Name, Bindings: describeBindings(spec.Bindings),
@@ -126,15 +139,7 @@ func (x *execution) announce() {
 	for _, g := range spec.Needs {
 		started.Guarantees = append(started.Guarantees, string(g))
 	}
-	x.events.send(api.Event{Started: started})
-	if spec.Passed != "" {
-		x.events.note("jail made by "+x.j.backend+": "+spec.Passed, "")
-	}
-	if x.master == nil {
-		return
-	}
-	x.events.flush()
-	x.events.sendFile(x.conn, api.Event{PTY: x.plan.TTY}, x.master)
+	return started
 }
 
 // staging is the plan of the file system and what its steps refer to.
@@ -183,7 +188,7 @@ func (x *execution) stage(ctx context.Context) (_ *staging, err error) {
 	if err != nil {
 		return nil, &jail.OpenError{Code: "grant", Exit: 125, Reason: err.Error()}
 	}
-	st.files.Root = x.m.takeRoot(node)
+	st.files.Root, st.files.Kept = x.m.takeRoot(node), x.j.env.kept
 	return st, nil
 }
 

@@ -28,6 +28,8 @@ const (
 // wait waits for the command and returns its exit. Whatever happened, nothing of
 // the jail's processes is left when it returns.
 func (x *execution) wait(ctx context.Context) api.Exit {
+	x.j.runs(x, true)
+	defer x.j.runs(x, false)
 	type report struct {
 		code int
 		err  error
@@ -148,7 +150,9 @@ func (x *execution) control(cancel context.CancelCauseFunc) {
 // overLimit says which limit a command ran into, with the peak. A command that
 // ended well in spite of one hears of it as a note.
 func (x *execution) overLimit(exit *api.Exit) {
-	limits, used := x.plan.Spec.Limits, x.group.Usage()
+	limits, used := x.plan.Spec.Limits, x.j.env.group.Usage()
+	used.OOMKills -= x.before.OOMKills
+	used.PidsDenied -= x.before.PidsDenied
 	switch {
 	case limits.Memory > 0 && used.OOMKills > 0:
 		exit.Limits = "memory"

@@ -3,12 +3,10 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/omnijail/omnijail/api"
-	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 	"github.com/omnijail/omnijail/internal/jail"
@@ -21,8 +19,10 @@ type liveJail struct {
 	id       jail.ID
 	owner    uint32
 	caller   peercred.Caller
-	confined bool // the caller is, more than the daemon
+	confined bool  // the caller is, more than the daemon
+	plan     *Plan // that made it
 	spec     *jail.Spec
+	session  bool // takes commands until it is ended; else it ends with its one
 	env      environment
 	backend  string
 	started  time.Time
@@ -34,10 +34,15 @@ type liveJail struct {
 	sources  *sources
 	end      func(reason string) // ends the command; first call counts
 
-	mu      sync.Mutex
-	notes   []string
-	exposed []string // what the last command needed and no policy granted
-	cutBy   string
+	mu       sync.Mutex
+	notes    []string
+	cutBy    string
+	cutText  string
+	commands map[*execution]bool // that run
+	joined   int                 // commands that were let in, to name their cgroups
+	over     bool                // no further command is let in
+	inside   sync.WaitGroup      // the commands that were let in
+	exposed  []string            // what the last command needed and no policy granted
 }
 
 // secret is what the daemon knows of one credential: everything but the value.
@@ -64,16 +69,22 @@ func (s *secret) due(generation uint64) (wait time.Duration, ok bool) {
 }
 
 // cut says that the jail has no network any more. A one-shot's command ends: it
-// would only fail in ways that nobody could explain.
+// would only fail in ways that nobody could explain. A session stays, degraded.
 func (j *liveJail) cut(code audit.Code, reason string) {
 	j.mu.Lock()
 	first := j.cutBy == ""
-	j.cutBy = string(code)
+	j.cutBy, j.cutText = string(code), reason
 	j.mu.Unlock()
-	if first {
+	switch {
+	case first && j.session:
+		j.audience.note(reason, degradedHint)
+	case first:
 		j.end(reason)
 	}
 }
+
+// degradedHint is what to do about a session without a network.
+const degradedHint = "omnijailctl rm ID, then omnijailctl create: nothing in this jail trusts another CA"
 
 // saw passes a written record on to whoever watches the exec.
 func (j *liveJail) saw(r audit.Record) {
@@ -112,29 +123,4 @@ func (j *liveJail) outcome(o wire.Outcome) error {
 	s.outcome <- o
 	s.outcome = nil
 	return nil
-}
-
-func (j *liveJail) describe() api.Jail {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	out := api.Jail{
-		ID: j.id.String(), UID: j.owner, Policy: j.spec.Policy.Name, Origin: j.spec.Policy.Origin,
-		Backend: j.backend, Started: j.started, Bindings: describeBindings(j.spec.Bindings), Notes: slices.Clone(j.notes),
-		Exposed: slices.Clone(j.exposed),
-	}
-	for _, w := range j.spec.Weaken {
-		out.Weaken = append(out.Weaken, string(w))
-	}
-	return out
-}
-
-func describeBindings(bs []creds.Binding) (out []api.Binding) {
-	for _, b := range bs {
-		d := api.Binding{Name: b.Name}
-		for _, t := range b.Targets {
-			d.Hosts = append(d.Hosts, t.Authority.Host())
-		}
-		out = append(out, d)
-	}
-	return out
 }

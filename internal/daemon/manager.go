@@ -234,12 +234,22 @@ const stopping = "omnijaild is stopping"
 type View struct {
 	m   *Manager
 	uid uint32
+	may func(*jail.Spec) bool // which of these; nil for all
 }
 
 // View returns the table as uid sees it. It is the one place that filters.
-func (m *Manager) View(uid uint32) View { return View{m, uid} }
+func (m *Manager) View(uid uint32) View { return View{m: m, uid: uid} }
 
-func (v View) mine(j *liveJail) bool { return v.uid == 0 || j.owner == v.uid }
+// Only returns the part of v whose jails a caller may use: one that is confined
+// must not get through a jail at what it could not ask for itself.
+func (v View) Only(may func(*jail.Spec) bool) View {
+	v.may = may
+	return v
+}
+
+func (v View) mine(j *liveJail) bool {
+	return (v.uid == 0 || j.owner == v.uid) && (v.may == nil || v.may(j.spec))
+}
 
 // Jails lists live jails.
 func (v View) Jails() []api.Jail {
@@ -264,14 +274,20 @@ func (v View) Jail(id jail.ID) (api.Jail, bool) {
 	return api.Jail{}, false
 }
 
+func (v View) find(id jail.ID) *liveJail {
+	v.m.mu.Lock()
+	defer v.m.mu.Unlock()
+	if j := v.m.jails[id]; j != nil && v.mine(j) {
+		return j
+	}
+	return nil
+}
+
 // End ends one live jail and reports whether there was one.
 func (v View) End(id jail.ID) bool {
-	v.m.mu.Lock()
-	j := v.m.jails[id]
-	v.m.mu.Unlock()
-	if j == nil || !v.mine(j) {
-		return false
+	j := v.find(id)
+	if j != nil {
+		j.end("ended by omnijailctl rm")
 	}
-	j.end("ended by omnijailctl kill")
-	return true
+	return j != nil
 }

@@ -43,7 +43,6 @@ func TestExitCodesComeWithTheRealReason(t *testing.T) {
 		{"no such policy", []string{"--policy", "nobody-has-it"}, []string{"true"}, 125, "nobody-has-it"},
 		{"no such directory", []string{"--cwd", "/nowhere"}, []string{"true"}, 125, "/nowhere"},
 		{"no such grant", []string{"--read", "/nowhere"}, []string{"true"}, 125, "/nowhere"},
-		{"a flag for later", []string{"--publish", "80"}, []string{"true"}, 64, "--publish: this build does not enforce it yet"},
 		{"no command", nil, nil, 64, "there is no command to run"},
 		{"no such flag", []string{"--nonsense"}, []string{"true"}, 64, "--nonsense"},
 	} {

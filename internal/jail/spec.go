@@ -1,6 +1,8 @@
 package jail
 
 import (
+	"time"
+
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
 	"github.com/omnijail/omnijail/creds"
@@ -25,6 +27,12 @@ type Spec struct {
 	ProxyEnv  bool
 	OnMisuse  string // "deny" or "freeze"
 	BodyCheck bool   // placeholder_in_body: deny
+	// Of a jail that takes several commands.
+	MaxAge time.Duration // it ends then
+	Closed []string      // what a request may set; nil for anything
+	// Ports of TCP on loopback, each the same number on both sides.
+	Publish   []uint16 // the jail's, on the node
+	NodePorts []uint16 // the node's, in the jail
 }
 
 // PolicyRef says which policy decides, for messages, audit and revocation.

@@ -13,10 +13,7 @@ func checkClosed(d *Document, req Request, rep *report) {
 	if !d.Closed {
 		return
 	}
-	allowed := d.Caller
-	if allowed == nil {
-		allowed = DefaultCaller
-	}
+	allowed := d.requestKeys()
 	for _, set := range []struct {
 		key string
 		is  bool
@@ -30,6 +27,8 @@ func checkClosed(d *Document, req Request, rep *report) {
 		{"read", len(req.Add.Read) > 0},
 		{"allow", len(req.Add.Allow) > 0},
 		{"backend", req.Backend != ""},
+		{"publish", len(req.Publish) > 0},
+		{"node_port", len(req.NodePorts) > 0},
 	} {
 		if set.is && !slices.Contains(allowed, set.key) {
 			rep.add(Error{Pos: Pos{File: d.Ref.Origin}, Key: set.key, Code: "policy_closed",
@@ -39,13 +38,27 @@ func checkClosed(d *Document, req Request, rep *report) {
 	}
 }
 
+// requestKeys are what a request may set; nil for anything.
+func (d *Document) requestKeys() []string {
+	switch {
+	case !d.Closed:
+		return nil
+	case d.Caller == nil:
+		return DefaultCaller
+	}
+	return d.Caller
+}
+
 // checkOwn refuses additions by a caller who may only use policies as they are.
 func checkOwn(req Request, rep *report) {
 	if req.Own {
 		return
 	}
-	for key, words := range map[string][]string{"write": req.Add.Write, "read": req.Add.Read, "allow": req.Add.Allow} {
-		if len(words) > 0 {
+	for key, n := range map[string]int{
+		"write": len(req.Add.Write), "read": len(req.Add.Read), "allow": len(req.Add.Allow),
+		"publish": len(req.Publish), "node_port": len(req.NodePorts),
+	} {
+		if n > 0 {
 			rep.add(Error{Key: key, Code: "policy_access",
 				Msg: "your access includes named policies only, so nothing can be added to one",
 				Fix: "the operator can grant it: policies: [own] in your access entry of omnijaild.yaml"})

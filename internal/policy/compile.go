@@ -44,7 +44,15 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		Limits:    doc.Limits.Narrow(req.Limits).Narrow(facts.Limits),
 		OnMisuse:  doc.OnMisuse,
 		BodyCheck: doc.BodyCheck,
+		MaxAge:    doc.MaxAge,
+		Closed:    doc.requestKeys(),
+		Publish:   ports(doc.Publish, req.Publish),
+		NodePorts: ports(doc.NodePorts, req.NodePorts),
 	}
+	if spec.MaxAge == 0 {
+		spec.MaxAge = DefaultMaxAge
+	}
+	checkPorts(spec, rep)
 	if spec.OnMisuse == "" {
 		spec.OnMisuse = "deny"
 	}
@@ -61,7 +69,7 @@ func checkRequest(req Request, rep *report) {
 	bad := func(key, format string, args ...any) {
 		rep.errorf(Pos{}, key, format, args...)
 	}
-	if len(req.Argv) == 0 {
+	if len(req.Argv) == 0 && !req.Session {
 		bad("argv", "is empty")
 	}
 	for _, a := range append(slices.Clone(req.Argv), req.Cwd) {

@@ -1,10 +1,12 @@
 package policy
 
 import (
+	"slices"
+	"time"
+
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/egress"
 	"github.com/omnijail/omnijail/internal/jail"
-	"slices"
 )
 
 // Document is a policy as it was written, decoded and checked line by line. What
@@ -36,6 +38,9 @@ type Document struct {
 	OnMisuse    string // "deny" or "freeze"; empty is deny
 	BodyCheck   bool   // placeholder_in_body: deny
 	Limits      jail.Limits
+	MaxAge      time.Duration // 0 is DefaultMaxAge
+	Publish     []uint16
+	NodePorts   []uint16
 
 	tree *node // the merged document, for what a request adds
 }

@@ -10,7 +10,7 @@ import (
 // refused by name, because a policy that is obeyed in part is a trap.
 var later = []string{
 	"protect_new", "unix_sockets", "home", "scratch", "cache", "gpu",
-	"deny_addresses", "proxy_env", "on_reflection", "max_age", "publish", "node_ports",
+	"deny_addresses", "proxy_env", "on_reflection",
 	"observe",
 }
 
@@ -49,6 +49,9 @@ var keys = map[string]keyFunc{
 	"on_replaced":         (*decoder).onReplaced,
 	"placeholder_in_body": func(d *decoder, k string, n *node) { d.doc.BodyCheck = d.oneOf(k, n, "audit", "deny") == "deny" },
 	"limits":              (*decoder).limits,
+	"max_age":             func(d *decoder, k string, n *node) { d.doc.MaxAge = d.duration(k, n) },
+	"publish":             func(d *decoder, k string, n *node) { d.doc.Publish = d.ports(k, n) },
+	"node_ports":          func(d *decoder, k string, n *node) { d.doc.NodePorts = d.ports(k, n) },
 }
 
 // decodeNative reads a whole document in this language's own spelling. A nil

@@ -23,6 +23,9 @@ type Request struct {
 	TTY       bool
 	Backend   string   // empty: the policy's
 	SecretFDs []string // variables whose values the client sends
+	Session   bool     // a jail for several commands; Argv may be empty
+	Publish   []uint16 // --publish
+	NodePorts []uint16 // --node-port
 }
 
 // Group is a group of the connection and its name, if it has one.

@@ -34,15 +34,12 @@ func Show(d *Document, cwd string) string {
 	section(&b, "Gives safety away", d.showWeak())
 	section(&b, "Files", d.showFiles(cwd))
 	section(&b, "Network", d.showRules())
+	section(&b, "Ports", d.showPorts())
 	section(&b, "Credentials, attached outside the jail", d.showCredentials())
 	section(&b, "Environment", d.showEnv())
 	section(&b, "Limits", d.showLimits())
 	if d.Closed {
-		allowed := d.Caller
-		if allowed == nil {
-			allowed = DefaultCaller
-		}
-		section(&b, "The operator's: it cannot be extended", []string{"a request may set " + strings.Join(allowed, ", ")})
+		section(&b, "The operator's: it cannot be extended", []string{"a request may set " + strings.Join(d.requestKeys(), ", ")})
 	}
 	section(&b, "Notes", d.showNotes())
 	return b.String()
@@ -152,7 +149,21 @@ func (d *Document) showEnv() []string {
 }
 
 func (d *Document) showLimits() []string {
-	return LimitLines(d.Limits)
+	out := LimitLines(d.Limits)
+	if d.MaxAge > 0 {
+		out = append(out, "max_age "+d.MaxAge.String()+" of a session jail")
+	}
+	return out
+}
+
+func (d *Document) showPorts() (out []string) {
+	for _, p := range d.Publish {
+		out = append(out, fmt.Sprintf("port %d of the jail, open to every user of the node on its loopback", p))
+	}
+	for _, p := range d.NodePorts {
+		out = append(out, fmt.Sprintf("port %d of the node's loopback, reached from the jail as you", p))
+	}
+	return out
 }
 
 // showNotes are what a reader should know besides: mapped spellings, and rules

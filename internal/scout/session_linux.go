@@ -60,8 +60,10 @@ func (s *session) open() (reply child.OpenReply, files []*os.File, err error) {
 			return reply, nil, err
 		}
 	}
-	if reply.Exec, err = s.lookup(string(s.req.Argv0)); err != nil {
-		return reply, nil, err
+	if s.req.Argv0 != nil {
+		if reply.Exec, err = s.lookup(string(s.req.Argv0)); err != nil {
+			return reply, nil, err
+		}
 	}
 	if reply.Stdio, stdio, err = s.vetStdio(stdio); err != nil {
 		return reply, nil, err

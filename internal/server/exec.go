@@ -18,14 +18,14 @@ import (
 // error before the connection is upgraded; after the 101 the connection carries
 // one message with descriptors and then JSON lines, and belongs to the Manager.
 func (s *Server) exec(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
-	if !strings.EqualFold(r.Header.Get("Upgrade"), api.UpgradeProtocol) {
-		return api.Refuse(http.StatusBadRequest, "upgrade", "exec needs Upgrade: %s", api.UpgradeProtocol)
+	if !upgrades(r) {
+		return needsUpgrade()
 	}
 	var req api.ExecRequest
 	if err := decode(r, &req); err != nil {
 		return err
 	}
-	plan, refused := s.plan(&req, c, s.cfg.Manager.Facts())
+	plan, refused := s.plan(&req, c, s.cfg.Manager.Facts(), false)
 	if refused != nil {
 		return refused
 	}
@@ -34,28 +34,15 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, c *caller) *api.Er
 		return refused
 	}
 	defer ticket.Release()
-
-	conn, buf, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return api.Refuse(http.StatusInternalServerError, "upgrade", "cannot upgrade: %v", err)
-	}
-	defer conn.Close()
-	if buf.Reader.Buffered() > 0 {
-		return nil // spoke before its turn: descriptors sent with those bytes are lost, so is the exec
-	}
-	conn.SetDeadline(time.Now().Add(turnTimeout)) // a client that has its socket full does not keep its place
-	if _, err := conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + api.UpgradeProtocol + "\r\n\r\n")); err != nil {
-		return nil
-	}
-	conn.SetDeadline(time.Time{})
-	c.endTurn()
-	s.cfg.Manager.Run(ticket, c.conn)
-	return nil
+	return upgrade(w, c, func() { s.cfg.Manager.Run(ticket, c.conn) })
 }
 
 // plan decides who runs what under which policy, or refuses.
-func (s *Server) plan(req *api.ExecRequest, c *caller, facts policy.Facts) (*daemon.Plan, *api.Error) {
-	argv, cwd, refused := words(req)
+func (s *Server) plan(req *api.ExecRequest, c *caller, facts policy.Facts, session bool) (*daemon.Plan, *api.Error) {
+	argv, cwd, refused := words(req, session)
+	if refused == nil && cwd == "" {
+		refused = api.Refuse(http.StatusBadRequest, "argv", "cwd is missing")
+	}
 	if refused == nil {
 		refused = tooMuch(req, argv)
 	}
@@ -85,7 +72,7 @@ func (s *Server) plan(req *api.ExecRequest, c *caller, facts policy.Facts) (*dae
 	spec, err := policy.Compile(doc, policy.Request{
 		Argv: texts(argv), Cwd: cwd, User: user, CallerUID: c.UID(), CallerGroups: s.groups(c),
 		Own: c.access.MayUse("", true), Add: policy.Add(req.Add), Env: req.Env, Limits: limits, TTY: req.TTY != nil,
-		Backend: req.Backend, SecretFDs: req.SecretFDs,
+		Backend: req.Backend, SecretFDs: req.SecretFDs, Session: session, Publish: req.Publish, NodePorts: req.NodePorts,
 	}, facts)
 	if err != nil {
 		return nil, policyRefusal(err)
@@ -133,11 +120,25 @@ func granted(spec *jail.Spec, c *caller) *api.Error {
 				Hint("access entry of omnijaild.yaml: sources: [%s]", kind)
 		}
 	}
+	if len(spec.Publish)+len(spec.NodePorts) > 0 {
+		return api.Refuse(http.StatusForbidden, "not_built", "publish and node ports: this build does not enforce it yet")
+	}
+	if len(spec.Publish) > 0 && !c.access.Publish {
+		return api.Refuse(http.StatusForbidden, "publish_access", "your access does not let a jail's port be published").
+			Hint("access entry of omnijaild.yaml: publish: true")
+	}
+	for _, p := range spec.NodePorts {
+		if !c.access.MayReach(p) {
+			return api.Refuse(http.StatusForbidden, "node_port_access", "your access does not include port %d of the node's loopback", p).
+				Hint("access entry of omnijaild.yaml: node_ports: [%d]", p)
+		}
+	}
 	return nil
 }
 
-// words returns the argument list and working directory as bytes.
-func words(req *api.ExecRequest) (argv [][]byte, cwd string, refused *api.Error) {
+// words returns the argument list, which may be empty where it is optional, and the
+// working directory, empty where the request has none.
+func words(req *api.ExecRequest, optional bool) (argv [][]byte, cwd string, refused *api.Error) {
 	bad := func(format string, args ...any) ([][]byte, string, *api.Error) {
 		return nil, "", api.Refuse(http.StatusBadRequest, "argv", format, args...)
 	}
@@ -150,7 +151,7 @@ func words(req *api.ExecRequest) (argv [][]byte, cwd string, refused *api.Error)
 			argv = append(argv, []byte(a))
 		}
 	}
-	if len(argv) == 0 || len(argv[0]) == 0 {
+	if len(argv) == 0 && !optional || len(argv) > 0 && len(argv[0]) == 0 {
 		return bad("there is no command to run")
 	}
 	cwd = req.Cwd
@@ -160,7 +161,7 @@ func words(req *api.ExecRequest) (argv [][]byte, cwd string, refused *api.Error)
 		}
 		cwd = string(req.CwdB64)
 	}
-	if !filepath.IsAbs(cwd) {
+	if cwd != "" && !filepath.IsAbs(cwd) {
 		return bad("cwd: %q must be an absolute path", cwd)
 	}
 	for _, a := range argv {
@@ -174,7 +175,10 @@ func words(req *api.ExecRequest) (argv [][]byte, cwd string, refused *api.Error)
 	if !utf8.ValidString(cwd) {
 		return bad("cwd: a path that is not UTF-8 cannot be granted in this build")
 	}
-	return argv, filepath.Clean(cwd), nil
+	if cwd != "" {
+		cwd = filepath.Clean(cwd)
+	}
+	return argv, cwd, nil
 }
 
 // maxWords bounds arguments and variables together, in bytes with a pointer for

@@ -93,7 +93,7 @@ func FuzzRequest(f *testing.F) {
 			return
 		}
 		req.User = "2001:2002" // root must name somebody
-		plan, refused := s.plan(&req, c, facts)
+		plan, refused := s.plan(&req, c, facts, false)
 		if refused != nil {
 			wantRefusal(t, refused)
 			return

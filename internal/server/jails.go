@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/internal/daemon"
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
@@ -20,8 +21,18 @@ func (s *Server) doctor(w http.ResponseWriter, _ *http.Request, _ *caller) *api.
 	return reply(w, s.cfg.Manager.Doctor())
 }
 
+// view is the table of jails as a caller sees it: its own, and where the caller is
+// confined only those whose policy it may use itself.
+func (s *Server) view(c *caller) daemon.View {
+	v := s.cfg.Manager.View(c.UID())
+	if !c.confined {
+		return v
+	}
+	return v.Only(func(spec *jail.Spec) bool { return c.access.MayUse(spec.Policy.Name, spec.Policy.Own) })
+}
+
 func (s *Server) jails(w http.ResponseWriter, _ *http.Request, c *caller) *api.Error {
-	return reply(w, s.cfg.Manager.View(c.UID()).Jails())
+	return reply(w, s.view(c).Jails())
 }
 
 func (s *Server) jail(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
@@ -29,7 +40,7 @@ func (s *Server) jail(w http.ResponseWriter, r *http.Request, c *caller) *api.Er
 	if err != nil {
 		return api.NotFound()
 	}
-	j, ok := s.cfg.Manager.View(c.UID()).Jail(id)
+	j, ok := s.view(c).Jail(id)
 	if !ok {
 		return api.NotFound()
 	}
@@ -38,7 +49,7 @@ func (s *Server) jail(w http.ResponseWriter, r *http.Request, c *caller) *api.Er
 
 func (s *Server) endJail(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
 	id, err := jail.ParseID(r.PathValue("id"))
-	if err != nil || !s.cfg.Manager.View(c.UID()).End(id) {
+	if err != nil || !s.view(c).End(id) {
 		return api.NotFound()
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -18,6 +18,7 @@ type Descriptors struct {
 	Names  [][]*os.File // per grant and name; nil for a masked name that has gone
 	Pts    *os.File     // a detached devpts
 	Root   *Root        // made ahead of time, used up; nil for none
+	Kept   *Kept        // of the jail's other commands; nil for new file systems
 }
 
 // staging is an Apply under way. All of it runs on one thread.
@@ -29,6 +30,8 @@ type staging struct {
 	pts    int
 	root   int // the jail's root, attached
 	ahead  *Root
+	shared *Kept
+	tops   map[string]int // clones of what is shared, attached
 	empty  [2]int
 }
 
@@ -39,7 +42,7 @@ type staging struct {
 //
 // After an error the namespace is half built and must be thrown away.
 func (p Plan) Apply(dir string, d Descriptors, grants []jail.OpenGrant) error {
-	s := &staging{plan: p}
+	s := &staging{plan: p, tops: map[string]int{}}
 	if err := s.take(d); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
@@ -74,7 +77,7 @@ func (s *staging) take(d Descriptors) error {
 	if d.Root != nil && !d.Root.fits(s.plan.Steps) {
 		return errors.New("the prepared root is for another layout")
 	}
-	s.ahead = d.Root
+	s.ahead, s.shared = d.Root, d.Kept
 	for i, t := range d.Trees {
 		if g := s.plan.grants[i]; t == nil || len(d.Names[i]) != len(g.names) || len(d.Layers[i]) != len(g.layers) {
 			return errors.New("a tree, a layer or a name of a grant is missing")
@@ -193,7 +196,7 @@ func (s *staging) makeEmpty(outer int) error {
 	}
 	defer unix.Close(fs)
 	for i, n := range [...]string{"file", "dir"} {
-		if s.empty[i], err = beneath(fs, n); err != nil {
+		if s.empty[i], err = beneath(fs, n, 0); err != nil {
 			return err
 		}
 	}
@@ -208,7 +211,7 @@ func mountAndClose(dir int, path string, tree int) error {
 
 // mountAt attaches tree at path below dir.
 func mountAt(dir int, path string, tree int) error {
-	at, err := beneath(dir, path)
+	at, err := beneath(dir, path, 0)
 	if err != nil {
 		return err
 	}
@@ -261,6 +264,9 @@ func (s *staging) close() {
 	fds := s.empty[:]
 	if s.ahead == nil { // else its owner's
 		fds = append(fds, s.root)
+	}
+	for _, top := range s.tops {
+		fds = append(fds, top)
 	}
 	for _, fd := range fds {
 		if fd > 0 {

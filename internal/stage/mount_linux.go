@@ -73,11 +73,12 @@ func attach(tree, to int) error {
 	return nil
 }
 
-// beneath opens path below dir for mounting on it: no link, no way out.
-func beneath(dir int, path string) (int, error) {
+// beneath opens path below dir for mounting on it: no link, no way out, and what
+// else of RESOLVE_* is asked for.
+func beneath(dir int, path string, resolve uint64) (int, error) {
 	fd, err := unix.Openat2(dir, path, &unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | resolve,
 	})
 	if err != nil {
 		return -1, &os.PathError{Op: "find place", Path: path, Err: err}

@@ -14,6 +14,9 @@ import (
 // grant or a link, so names are resolved in file systems of ours only.
 func (s *staging) step(step Step) error {
 	at := strings.TrimPrefix(step.Path, "/")
+	if s.shared.within(step.Path) != "" && (step.Op == OpDir || step.Op == OpFile) {
+		return s.makeKept(step)
+	}
 	switch step.Op {
 	case OpDir:
 		if err := unix.Mkdirat(s.root, at, bits(step.Mode)); err != nil {
@@ -25,6 +28,9 @@ func (s *staging) step(step Step) error {
 	case OpLink:
 		return unix.Symlinkat(step.Target, s.root, at)
 	case OpTmpfs:
+		if done, err := s.attachKept(step); done {
+			return err
+		}
 		t, err := newTmpfs(bits(step.Mode), step.UID, step.GID, step.Size, quiet)
 		if err != nil {
 			return err
@@ -37,7 +43,7 @@ func (s *staging) step(step Step) error {
 	case OpBind:
 		return s.bind(step, at)
 	case OpGrant:
-		return mountAt(s.root, at, s.trees[step.Grant])
+		return s.attachAt(step.Path, s.trees[step.Grant])
 	case OpNest:
 		return attach(s.trees[step.Grant], s.names[step.Outer][step.Name])
 	case OpFrame:

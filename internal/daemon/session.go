@@ -1,0 +1,125 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/policy"
+	"github.com/omnijail/omnijail/internal/stage"
+)
+
+// Create makes a jail that takes commands until it is ended. On conn, which has
+// just been upgraded and may be nil, the client sends secrets and is told how it
+// went; the last event is an exit of 0 or of a failure. The jail keeps the ticket
+// unless Create fails.
+func (m *Manager) Create(t *Ticket, conn *net.UnixConn) (api.Jail, api.Exit) {
+	j, cancel := m.newJail(t.plan)
+	j.session = true
+	x := &execution{m: m, plan: t.plan, j: j, conn: conn, began: time.Now()}
+	if conn != nil {
+		x.events = newEvents(conn)
+		j.audience.join(x.events)
+	}
+	exit := x.settle()
+	made := j.describe()
+	j.audience.leave(x.events)
+	if exit.Code == 0 {
+		go m.keep(j, t)
+	} else {
+		m.undo(j, x)
+		cancel(nil)
+	}
+	if conn != nil {
+		if exit.Code == 0 {
+			x.events.send(api.Event{Started: x.started()})
+		}
+		x.events.finish(exit)
+	}
+	return made, exit
+}
+
+// settle makes the jail without a command in it.
+func (x *execution) settle() api.Exit {
+	j := x.j
+	x.register()
+	if j.ctx.Err() != nil { // ended while it was coming
+		return x.failure(j.ctx, context.Cause(j.ctx))
+	}
+	err := x.open(j.ctx)
+	if err == nil {
+		err = x.share()
+	}
+	x.m.scouts.refill()
+	if err == nil {
+		_, err = x.m.auditor.own(audit.Record{
+			Kind: audit.KindJail, Jail: j.id.String(), UID: j.owner, Policy: j.spec.Policy.Name,
+			Decision: audit.Allow, Reason: "session", Origin: j.spec.Policy.Origin,
+		})
+	}
+	if err != nil {
+		return x.failure(j.ctx, err)
+	}
+	x.releaseOpened()
+	for i, f := range x.opened.Grants { // for sources that are asked again
+		if f != nil {
+			j.env.undo.Add(f.Close)
+			x.opened.Grants[i] = nil
+		}
+	}
+	if err := x.undo.Run(); err != nil {
+		x.m.cfg.Log.Error("jail: not all was undone", "jail", j.id, "err", err)
+	}
+	return api.Exit{}
+}
+
+// share makes the file systems that the commands have in common.
+func (x *execution) share() error {
+	spec := x.j.spec
+	home := policy.ScratchHome(x.plan.User)
+	kept, err := stage.Keep(stage.Layout{
+		User: x.plan.User, Home: home, Scratch: tmpfsSize(spec.OCI.Mounts, home),
+		Tmp: tmpfsSize(spec.OCI.Mounts, "/tmp"), Shm: tmpfsSize(spec.OCI.Mounts, "/dev/shm"),
+	})
+	if err != nil {
+		return err
+	}
+	x.j.env.kept = kept
+	x.j.env.undo.Add(kept.Close)
+	return nil
+}
+
+// keep waits for a session's end and undoes it.
+func (m *Manager) keep(j *liveJail, t *Ticket) {
+	defer t.Release()
+	age := time.AfterFunc(j.spec.MaxAge, func() {
+		j.end(fmt.Sprintf("the jail's max_age of %v has passed", j.spec.MaxAge))
+	})
+	<-j.ctx.Done()
+	age.Stop()
+	j.close()
+	j.inside.Wait() // the commands end with the jail's context
+	m.undo(j, nil)
+	_, err := m.auditor.own(audit.Record{
+		Kind: audit.KindJail, Jail: j.id.String(), UID: j.owner, Policy: j.spec.Policy.Name,
+		Reason: audit.Escape(endReason(j.ctx)), Millis: uint32(min(time.Since(j.started).Milliseconds(), 1<<32-1)),
+	})
+	if err != nil {
+		m.cfg.Log.Error("audit: end of jail not recorded", "err", err)
+	}
+}
+
+// undo takes a jail apart, after the command x if there is one.
+func (m *Manager) undo(j *liveJail, x *execution) {
+	var err error
+	if x != nil {
+		err = x.undo.Run()
+	}
+	if err = errors.Join(err, j.env.undo.Run()); err != nil {
+		m.cfg.Log.Error("jail: not all was undone", "jail", j.id, "err", err)
+	}
+}
