@@ -21,11 +21,12 @@ var table = arch.Rules{
 		"internal/config":  {"internal/egress", "internal/jail"},
 		"internal/policy":  {"internal/jail", "internal/node", "internal/egress", "creds"},
 		"internal/node":    {"internal/jail", "internal/landlock", "internal/cgroup"},
+		"internal/observe": {"internal/child", "internal/seqpacket", "internal/seccomp"},
 		"internal/suggest": {"internal/audit", "internal/egress", "internal/policy"},
 
 		"runtime/oci":        {"internal/jail"},
 		"runtime/bwrap":      {"internal/jail", "internal/node", "internal/stage", "internal/seccomp", "runtime/oci"},
-		"runtime/landlock":   {"internal/jail", "internal/node", "internal/child", "internal/landlock", "internal/reaper", "runtime/oci"},
+		"runtime/landlock":   {"internal/jail", "internal/node", "internal/child", "internal/landlock", "internal/reaper", "internal/seccomp", "runtime/oci"},
 		"internal/child":     {},
 		"internal/seqpacket": {},
 		"internal/caller":    {"internal/jail", "internal/peercred", "creds", "internal/child", "internal/seqpacket"},
@@ -35,7 +36,7 @@ var table = arch.Rules{
 		"internal/pty":       {},
 		"internal/initrun":   {"internal/child", "internal/seccomp", "internal/landlock"},
 		"internal/reaper":    {"internal/seccomp"},
-		"internal/scout":     {"internal/child", "internal/seccomp", "internal/seqpacket"},
+		"internal/scout":     {"internal/child", "internal/observe", "internal/seccomp", "internal/seqpacket"},
 		"internal/confine":   {"internal/child", "internal/landlock"},
 		"internal/landlock":  {"internal/child"},
 

@@ -17,8 +17,11 @@ type Launch struct {
 	Places []Place // what the wall lets through
 	NoUnix bool    // no Unix sockets but pairs: the wall does not keep from those of others
 	Filter string  // name of the seccomp filter: "default", or a weakening's
-	Stdio  [3]int  // the donated descriptors that become 0, 1, 2; -1 is /dev/null
-	Limits []Rlimit
+	// Observer is the donated socket to which init sends the descriptor of the
+	// jail's notifications; 0 when the jail is not observed.
+	Observer int
+	Stdio    [3]int // the donated descriptors that become 0, 1, 2; -1 is /dev/null
+	Limits   []Rlimit
 }
 
 // FirstDonated is the lowest descriptor that a child inherits besides 0, 1 and 2.

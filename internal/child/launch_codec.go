@@ -13,7 +13,7 @@ import (
 const MaxLaunch = 4 << 20
 
 const (
-	launchMagic  = "OJL2"  // omnijail launch, version 2
+	launchMagic  = "OJL3"  // omnijail launch, version 3
 	launchGroups = 1 << 16 // the kernel's own NGROUPS_MAX
 	launchLimits = 64
 	launchPlaces = 1 << 12
@@ -43,6 +43,7 @@ func EncodeLaunch(l *Launch) ([]byte, error) {
 	b = append(b, byte(l.Wall))
 	b = putFlag(b, l.NoUnix)
 	b = putPlaces(b, l.Places)
+	b = put32(b, uint32(int32(l.Observer)))
 	for _, fd := range l.Stdio {
 		b = put32(b, uint32(int32(fd)))
 	}
@@ -82,6 +83,7 @@ func DecodeLaunch(b []byte) (*Launch, error) {
 	l.Wall = WallMode(r.u8())
 	l.NoUnix = r.flag()
 	l.Places = r.places()
+	l.Observer = int(int32(r.u32()))
 	for i := range l.Stdio {
 		l.Stdio[i] = int(int32(r.u32()))
 	}
@@ -123,6 +125,9 @@ func (l *Launch) Check() error {
 		if bytes.IndexByte(e, '=') < 1 {
 			return errors.New("a variable has no name")
 		}
+	}
+	if l.Observer != 0 && l.Observer < FirstDonated {
+		return errors.New("the observer's descriptor was not donated")
 	}
 	for _, fd := range l.Stdio {
 		if fd != -1 && fd < FirstDonated {

@@ -1,14 +1,15 @@
 package child
 
 // ScoutAsk is the first packet to a scout: who it becomes and what it does then.
-// Exactly one of Open and Source is set.
+// Exactly one of Open, Source and Observe is set.
 type ScoutAsk struct {
 	As Credential `json:"as"`
 	// Listeners are the paths of our own sockets, as bound: a connection to one
 	// of them is never donated to a jail.
-	Listeners []string       `json:"listeners,omitempty"`
-	Open      *OpenRequest   `json:"open,omitempty"`
-	Source    *SourceRequest `json:"source,omitempty"`
+	Listeners []string        `json:"listeners,omitempty"`
+	Open      *OpenRequest    `json:"open,omitempty"`
+	Source    *SourceRequest  `json:"source,omitempty"`
+	Observe   *ObserveRequest `json:"observe,omitempty"`
 }
 
 // Credential is what the kernel says of the caller. A scout with uid 0 or gid 0

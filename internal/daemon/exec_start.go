@@ -321,6 +321,15 @@ func (x *execution) launch(st *staging, backend jail.Backend) (*os.File, []*os.F
 		l.Stdio[i] = jail.FirstDonated + len(stdio)
 		stdio = append(stdio, dup)
 	}
+	if p.Spec.Observe {
+		socket, err := x.observe()
+		if err != nil {
+			return nil, nil, err
+		}
+		x.undo.Add(closeOnce(socket))
+		l.Observer = jail.FirstDonated + len(stdio)
+		stdio = append(stdio, socket)
+	}
 	harden(backend, l)
 	b, err := child.EncodeLaunch(l)
 	if err != nil {
@@ -357,6 +366,9 @@ func duplicate(f *os.File) (*os.File, error) {
 // filterName is the system call filter of a jail: the strictest, or the one of
 // its weakening.
 func filterName(spec *jail.Spec) string {
+	if spec.Observe {
+		return seccomp.Observed
+	}
 	for _, w := range spec.Weaken {
 		if _, err := seccomp.Name(string(w)); err == nil {
 			return string(w)

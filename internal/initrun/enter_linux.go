@@ -30,14 +30,39 @@ func wall(l *child.Launch) *child.StartError {
 	return nil
 }
 
-// filter installs the system call filters.
+// filter installs the system call filters; that of an observed jail's reports is
+// the last, since what follows is reported by it.
 func filter(l *child.Launch) *child.StartError {
 	if l.NoUnix {
 		if failed := install(seccomp.NoUnixSockets()); failed != nil {
 			return failed
 		}
 	}
-	return install(seccomp.Named(l.Filter))
+	if failed := install(seccomp.Named(l.Filter)); failed != nil || l.Observer == 0 {
+		return failed
+	}
+	return notify(l.Observer)
+}
+
+// notify has the jail's calls reported to the process at the other end of socket,
+// which answers them from now on.
+func notify(socket int) *child.StartError {
+	f, err := seccomp.Notify()
+	if err != nil {
+		return fail(child.StepFilter, unix.EINVAL, err.Error())
+	}
+	listener, err := f.InstallListener()
+	if err != nil {
+		return fail(child.StepFilter, err, err.Error())
+	}
+	if err := unix.Sendmsg(socket, []byte{0}, unix.UnixRights(int(listener.Fd())), nil, unix.MSG_NOSIGNAL); err != nil {
+		return fail(child.StepFilter, err, "send the listener")
+	}
+	unix.Close(socket)
+	if err := listener.Close(); err != nil {
+		return fail(child.StepFilter, err, "close the listener")
+	}
+	return nil
 }
 
 func install(f seccomp.Filter, err error) *child.StartError {

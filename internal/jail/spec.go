@@ -27,6 +27,7 @@ type Spec struct {
 	ProxyEnv  bool
 	OnMisuse  string // "deny" or "freeze"
 	BodyCheck bool   // placeholder_in_body: deny
+	Observe   bool   // refused files and system calls are reported
 	// Of a jail that takes several commands.
 	MaxAge time.Duration // it ends then
 	Closed []string      // what a request may set; nil for anything

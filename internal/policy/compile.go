@@ -44,6 +44,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		Limits:    doc.Limits.Narrow(req.Limits).Narrow(facts.Limits),
 		OnMisuse:  doc.OnMisuse,
 		BodyCheck: doc.BodyCheck,
+		Observe:   doc.Observe,
 		MaxAge:    doc.MaxAge,
 		Closed:    doc.requestKeys(),
 		Publish:   ports(doc.Publish, req.Publish),
@@ -57,11 +58,25 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		spec.OnMisuse = "deny"
 	}
 	checkNetwork(doc, rep)
+	checkObserve(doc, rep)
 	spec.OCI = ociSpec(req, facts, spec.Limits, home, jailGroups(doc, req, facts, rep))
 	if err := rep.err(); err != nil {
 		return nil, err
 	}
 	return spec, nil
+}
+
+// checkObserve refuses what cannot be observed: a weakening of the system calls has
+// filters of its own.
+func checkObserve(doc *Document, rep *report) {
+	for _, w := range doc.Weaken {
+		switch jail.Weakening(w.Text) {
+		case jail.WeakPtrace, jail.WeakNestedSandbox, jail.WeakCompatABI:
+			if doc.Observe {
+				rep.errorf(w.At, "observe", "cannot be together with weaken: [%s], which selects another filter of system calls", w.Text)
+			}
+		}
+	}
 }
 
 // checkRequest refuses what no policy can make right.

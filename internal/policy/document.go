@@ -38,6 +38,7 @@ type Document struct {
 	OnMisuse    string // "deny" or "freeze"; empty is deny
 	BodyCheck   bool   // placeholder_in_body: deny
 	Limits      jail.Limits
+	Observe     bool          // refused files and system calls are reported
 	MaxAge      time.Duration // 0 is DefaultMaxAge
 	Publish     []uint16
 	NodePorts   []uint16

@@ -11,7 +11,6 @@ import (
 var later = []string{
 	"protect_new", "unix_sockets", "home", "scratch", "cache", "gpu",
 	"deny_addresses", "proxy_env", "on_reflection",
-	"observe",
 }
 
 // decoder reads a tree into a Document.
@@ -49,6 +48,7 @@ var keys = map[string]keyFunc{
 	"on_replaced":         (*decoder).onReplaced,
 	"placeholder_in_body": func(d *decoder, k string, n *node) { d.doc.BodyCheck = d.oneOf(k, n, "audit", "deny") == "deny" },
 	"limits":              (*decoder).limits,
+	"observe":             func(d *decoder, k string, n *node) { d.doc.Observe = d.boolean(k, n) },
 	"max_age":             func(d *decoder, k string, n *node) { d.doc.MaxAge = d.duration(k, n) },
 	"publish":             func(d *decoder, k string, n *node) { d.doc.Publish = d.ports(k, n) },
 	"node_ports":          func(d *decoder, k string, n *node) { d.doc.NodePorts = d.ports(k, n) },

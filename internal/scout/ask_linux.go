@@ -20,8 +20,17 @@ const (
 // checkAsk looks at the shape of a request before anything is touched. The daemon
 // made it, from a policy that a user wrote.
 func checkAsk(ask child.ScoutAsk) error {
-	if (ask.Open == nil) == (ask.Source == nil) {
+	things := 0
+	for _, asked := range []bool{ask.Open != nil, ask.Source != nil, ask.Observe != nil} {
+		if asked {
+			things++
+		}
+	}
+	if things != 1 {
 		return errors.New("a scout is asked for exactly one thing")
+	}
+	if ask.Observe != nil {
+		return checkObserve(ask.Observe)
 	}
 	if ask.Source != nil {
 		if n := len(ask.Source.Sources); n == 0 || n > maxSources {
@@ -30,6 +39,17 @@ func checkAsk(ask child.ScoutAsk) error {
 		return checkPath("home", ask.Source.Home)
 	}
 	return checkOpen(ask.Open)
+}
+
+func checkObserve(r *child.ObserveRequest) error {
+	if len(r.Grants) > maxPaths {
+		return fmt.Errorf("more than %d paths", maxPaths)
+	}
+	var err error
+	for _, g := range r.Grants {
+		err = errors.Join(err, checkPath("grant", g))
+	}
+	return err
 }
 
 func checkOpen(r *child.OpenRequest) error {

@@ -53,6 +53,8 @@ func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File) error {
 	switch {
 	case ask.Source != nil:
 		return serveSource(conn, *ask.Source, files, err)
+	case ask.Observe != nil:
+		return serveObserve(conn, *ask.Observe, files, err)
 	case err == nil:
 		err = narrow()
 	}

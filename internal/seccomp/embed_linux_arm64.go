@@ -5,5 +5,5 @@ import "embed"
 // programs exists only for architectures with committed filters: without it the
 // package does not compile, rather than run without a filter.
 //
-//go:embed bpf/arm64-*.bin
+//go:embed bpf/arm64-*.bin bpf/arm64-calls.txt
 var programs embed.FS

@@ -1,6 +1,7 @@
 // Package seccomp holds the system call filters of omnijail as finished BPF
 // programs: Jail for the command in a jail, Outer for bwrap's own processes
-// around it, NoUnixSockets beside either, Egress for the process that talks to
+// around it, NoUnixSockets beside either, Notify beside that of an observed jail and
+// Observer for the process that it asks, Egress for the process that talks to
 // the network, Scout for one that opens files as the caller.
 //
 // The programs are written ahead of time by gen, committed under bpf and
@@ -27,11 +28,15 @@ type Filter []byte
 // Default is the name of the filter of a jail without weakenings.
 const Default = "default"
 
-var weakenings = []string{"ptrace", "nested_sandbox", "compat_abi"}
+// Observed is the name of the filter of a jail whose refused calls are reported.
+// It refuses what the kernel alone must refuse; the rest is Notify's.
+const Observed = "observe"
+
+var weakenings = []string{"ptrace", "nested_sandbox", "compat_abi", Observed}
 
 // Jail returns the filter of a command. At most one weakening that concerns
-// system calls may be given: "ptrace", "nested_sandbox" or "compat_abi". It
-// fails where there is no such filter.
+// system calls may be given: "ptrace", "nested_sandbox" or "compat_abi", or
+// Observed in the place of one. It fails where there is no such filter.
 func Jail(weaken ...string) (Filter, error) {
 	name, err := Name(weaken...)
 	if err != nil {

@@ -20,6 +20,9 @@ const (
 const (
 	allowed = 0x7fff0000
 	errnoOf = 0x00050000
+
+	askOutside = 0x7fc00000
+	asks       = -1 // what answer returns for it
 )
 
 // call is one system call as a filter sees it.
@@ -56,7 +59,8 @@ func open(t *testing.T, name string) interpreter {
 	return interpreter{vm}
 }
 
-// answer returns the errno that the filter gives to c, 0 when it lets it pass.
+// answer returns the errno that the filter gives to c, 0 when it lets it pass, asks
+// when somebody outside is asked.
 func (i interpreter) answer(t *testing.T, c call) int {
 	t.Helper()
 	verdict, err := i.vm.Run(c.data())
@@ -66,6 +70,8 @@ func (i interpreter) answer(t *testing.T, c call) int {
 	switch {
 	case verdict == allowed:
 		return 0
+	case verdict == askOutside:
+		return asks
 	case verdict&^0xffff == errnoOf:
 		return verdict & 0xffff
 	}

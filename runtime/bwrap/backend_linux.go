@@ -33,6 +33,9 @@ func (b *Backend) Command(spec *jail.Spec, st jail.Staged) (*jail.Cmd, error) {
 			weaken = append(weaken, string(w))
 		}
 	}
+	if spec.Observe {
+		weaken = append(weaken, seccomp.Observed)
+	}
 	outer, err := seccomp.Outer(weaken...)
 	if err != nil {
 		return nil, err

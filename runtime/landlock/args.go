@@ -7,6 +7,7 @@ import (
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/node"
 	"github.com/omnijail/omnijail/internal/reaper"
+	"github.com/omnijail/omnijail/internal/seccomp"
 	"github.com/omnijail/omnijail/runtime/oci"
 )
 
@@ -28,6 +29,9 @@ func Args(spec *jail.Spec, st jail.Staged) (reaper.Order, error) {
 		if w == jail.WeakPtrace {
 			o.Filter = string(w)
 		}
+	}
+	if spec.Observe {
+		o.Filter = seccomp.Observed
 	}
 	for _, m := range st.Mounts {
 		switch {

@@ -16,7 +16,7 @@ const (
 // add up, and the outer one is inherited.
 func jailFilters() []filter {
 	var all []filter
-	for _, weak := range []string{"", weakPtrace, weakNested, weakCompat} {
+	for _, weak := range []string{"", weakPtrace, weakNested, weakCompat, observed} {
 		inner, outer := "default", "outer"
 		if weak != "" {
 			inner, outer = weak, "outer-"+weak
@@ -30,10 +30,12 @@ func jailFilters() []filter {
 // omnijail-init still sets limits and joins a fresh keyring.
 func jail(name, weak string, outer bool) filter {
 	f := filter{name: name, compat: weak == weakCompat}
+	if weak == observed {
+		return kernelAlone(f, outer)
+	}
 	for _, calls := range [][]string{kernelCode, wholeNode, memoryPolicy, handles, rings, unseen, keyrings} {
 		f.rules = append(f.rules, refuse(unix.EPERM, calls...)...)
 	}
-	f.rules = append(f.rules, refuse(unix.ENOSYS, unreadable...)...)
 	if weak != weakPtrace {
 		f.rules = append(f.rules, refuse(unix.EPERM, tracing...)...)
 	}
@@ -45,9 +47,19 @@ func jail(name, weak string, outer bool) filter {
 	}
 	if !outer {
 		f.rules = append(f.rules, refuse(unix.EPERM, "keyctl")...)
+	}
+	f.rules = append(f.rules, personalities()...)
+	return kernelAlone(f, outer)
+}
+
+// kernelAlone adds what is refused in every jail, observed or not, without asking
+// anybody.
+func kernelAlone(f filter, outer bool) filter {
+	f.rules = append(f.rules, refuse(unix.ENOSYS, unreadable...)...)
+	if !outer {
 		f.rules = append(f.rules, coreLimit()...)
 	}
-	for _, group := range [][]rule{sockets(), typing(), personalities(), setuid()} {
+	for _, group := range [][]rule{sockets(), typing(), setuid()} {
 		f.rules = append(f.rules, group...)
 	}
 	return f

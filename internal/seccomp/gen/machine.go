@@ -77,7 +77,11 @@ func translate(f filter, abis []abi) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("system call %q: %w", r.call, err)
 		}
-		if err := add(sf, call, r); err != nil {
+		action := answer(r.errno)
+		if f.notify {
+			action = libseccomp.ActNotify
+		}
+		if err := add(sf, call, r, action); err != nil {
 			return nil, fmt.Errorf("rule for %q: %w", r.call, err)
 		}
 	}
@@ -120,11 +124,11 @@ func setArches(sf *libseccomp.ScmpFilter, abis []abi) error {
 	return sf.RemoveArch(native)
 }
 
-func add(sf *libseccomp.ScmpFilter, call libseccomp.ScmpSyscall, r rule) error {
+func add(sf *libseccomp.ScmpFilter, call libseccomp.ScmpSyscall, r rule, action libseccomp.ScmpAction) error {
 	if len(r.when) == 0 {
-		return sf.AddRule(call, answer(r.errno))
+		return sf.AddRule(call, action)
 	}
-	return sf.AddRuleConditional(call, answer(r.errno), r.when)
+	return sf.AddRuleConditional(call, action, r.when)
 }
 
 func answer(errno unix.Errno) libseccomp.ScmpAction {

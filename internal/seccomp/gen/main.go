@@ -6,7 +6,7 @@
 //
 // The tables are read in this order: denied.go (what no jail may call),
 // jail.go (what a weakening gives back and what the outer filter leaves to
-// omnijail-init), egress.go (the allow-list of the egress process), scout.go (a
+// omnijail-init), observe.go (what is reported of a jail that is observed), egress.go (the allow-list of the egress process), scout.go (a
 // scout that opens files), ceiling.go (system calls that nobody has reviewed).
 //
 // Run it with "go generate ./internal/seccomp"; a test compares its output with
@@ -43,11 +43,12 @@ func write(dir string) error {
 	return nil
 }
 
-// generate returns every filter by its file name: "amd64-default.bin".
+// generate returns every filter by its file name, "amd64-default.bin", and per
+// machine the table of the calls that an observed jail has reported.
 func generate() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, m := range machines {
-		for _, f := range append(jailFilters(), egressFilter(), noUnixSockets(), scoutFilter()) {
+		for _, f := range append(jailFilters(), egressFilter(), noUnixSockets(), scoutFilter(), observerFilter(), notifyFilter()) {
 			if f.compat && m.compat == nil {
 				continue
 			}
@@ -57,6 +58,11 @@ func generate() (map[string][]byte, error) {
 			}
 			files[m.name+"-"+f.name+".bin"] = program
 		}
+		table, err := callTable(m)
+		if err != nil {
+			return nil, fmt.Errorf("calls of %s: %w", m.name, err)
+		}
+		files[m.name+"-calls.txt"] = table
 	}
 	return files, nil
 }

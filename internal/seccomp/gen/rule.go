@@ -19,6 +19,7 @@ type rule struct {
 type filter struct {
 	name     string
 	fallback unix.Errno // of calls without a rule; 0 allows
+	notify   bool       // the rules have no answer: a process outside is asked
 	compat   bool       // judge the 32-bit ABI too, instead of refusing it whole
 	rules    []rule
 }

@@ -1,0 +1,6 @@
+package observe
+
+import "golang.org/x/sys/unix"
+
+// native is the ABI of which calls may go on.
+const native = unix.AUDIT_ARCH_AARCH64
