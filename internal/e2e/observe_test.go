@@ -51,7 +51,7 @@ func TestObserve(t *testing.T) {
 		})
 	}
 	t.Run("becomes a policy", func(t *testing.T) {
-		run("cat " + data + "/table " + data + "/.netrc .env; echo x > out").Want(t, 2)
+		run("cat "+data+"/table "+data+"/.netrc .env; echo x > out").Want(t, 2)
 		s := n.suggestion(t, jailOf(t, n))
 		if !slices.Equal(s.Read, []string{data + "/table"}) || !slices.Equal(s.Write, []string{ws}) {
 			t.Errorf("%+v", s)
