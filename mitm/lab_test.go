@@ -1,6 +1,7 @@
 package mitm
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"encoding/base64"
@@ -15,12 +16,14 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/audit"
 )
 
 // lab is the rig of the attack catalogue: good.test, whose credential the jail
@@ -236,4 +239,61 @@ func (l *lab) ask(raw string) (*http.Response, string) {
 	c := l.raw()
 	defer c.Close()
 	return l.say(c, raw)
+}
+
+// to is a jailed client of evil.test, which its rules allow.
+func (l *lab) to(host string) tappedConn {
+	if host == "evil.test" {
+		return tappedConn{l.dialTLS(l.evilAddr, host), &l.heard}
+	}
+	return l.raw()
+}
+
+// try is one attack and the answer that is right.
+type try struct {
+	name   string
+	raw    string     // what is sent; good is its destination
+	status int        // 0: the connection is closed without an answer
+	code   audit.Code // "" for an answer of the upstream's
+	host   string     // that is connected to, good.test if empty
+}
+
+// each makes every try on a connection of its own, and holds that good.test saw
+// exactly the requests that were allowed.
+func (l *lab) each(t *testing.T, tries []try, seen ...string) {
+	t.Helper()
+	for _, a := range tries {
+		c := l.to(a.host)
+		c.SetDeadline(time.Now().Add(20 * time.Second)) // only bounds a hang
+		io.WriteString(c, a.raw)
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		switch {
+		case a.status == 0 && err == nil:
+			t.Errorf("%s: answered with %d", a.name, resp.StatusCode)
+		case a.status == 0 && isTimeout(err):
+			t.Errorf("%s: the connection stays", a.name)
+		case a.status != 0 && err != nil:
+			t.Errorf("%s: %v", a.name, err)
+		case a.code != "" && (resp.Header.Get("X-Omnijail-Reason") == "" || resp.Header.Get("X-Omnijail-Id") == ""):
+			t.Errorf("%s: reason or id is missing: %v", a.name, resp.Header)
+		case a.status != 0 && (resp.StatusCode != a.status || resp.Header.Get("X-Omnijail-Code") != string(a.code)):
+			t.Errorf("%s: %d %s, want %d %s", a.name, resp.StatusCode, resp.Header.Get("X-Omnijail-Reason"), a.status, a.code)
+		}
+		c.Close()
+	}
+	if got := l.good.requestLines(); !slices.Equal(got, seen) {
+		t.Errorf("good.test saw %q, want %q", got, seen)
+	}
+}
+
+// placeholder is what the jail has in place of the secret.
+func (l *lab) placeholder() string { return l.table.Placeholders()["TOKEN"] }
+
+// send is a request to good.test with more header lines.
+func send(method, target string, lines ...string) string {
+	return sendTo("good.test", method, target, lines...)
+}
+
+func sendTo(host, method, target string, lines ...string) string {
+	return method + " " + target + " HTTP/1.1\r\nHost: " + host + "\r\n" + strings.Join(append(lines, ""), "\r\n") + "\r\n"
 }

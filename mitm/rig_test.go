@@ -389,3 +389,16 @@ func withRules(rules []egress.Rule) func(*Config) {
 		c.Rules = compiled
 	}
 }
+
+func mustRules(t testing.TB, text ...string) []egress.Rule {
+	t.Helper()
+	var out []egress.Rule
+	for _, s := range text {
+		r, err := egress.ParseRule(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
