@@ -2,6 +2,7 @@ package creds
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -67,6 +68,13 @@ func (t *Table) Binding(i int) Binding { return t.rows[i].Binding }
 
 // Len returns the number of bindings, dropped ones included.
 func (t *Table) Len() int { return len(t.all()) }
+
+// HasHost reports whether some binding is for the host, on whatever port or path.
+func (t *Table) HasHost(host string) bool {
+	return slices.ContainsFunc(t.all(), func(r *row) bool {
+		return slices.ContainsFunc(r.Targets, func(target Target) bool { return target.Authority.Host() == host })
+	})
+}
 
 func (t *Table) all() []*row {
 	if t == nil {

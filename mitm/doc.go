@@ -9,6 +9,7 @@
 //
 //	TLS            the Proxy answers with a leaf for the authority, signed by the
 //	               jail's own CA, and serves HTTP/1.1 or HTTP/2 inside
+//	               (or passes it on as it is, where rules do not ask to read it)
 //	HTTP           served as it is; only an http:// rule can allow a request
 //	a tcp:// rule  bytes are carried both ways, counted and not read
 //	SSH            a disconnect message that says what to do instead

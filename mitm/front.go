@@ -65,9 +65,12 @@ func (p *Proxy) front(ctx context.Context, conn net.Conn) {
 }
 
 // dispatch serves conn as what it announced itself to be.
-func (p *Proxy) dispatch(ctx context.Context, conn net.Conn, proto protocol, at netip.AddrPort, a egress.Authority) {
+func (p *Proxy) dispatch(ctx context.Context, conn *replayed, proto protocol, at netip.AddrPort, a egress.Authority) {
 	switch proto {
 	case protoTLS:
+		if p.passUnread(ctx, conn, a) {
+			return
+		}
 		tc, code := p.handshake(ctx, conn, a)
 		if code != "" {
 			p.note(at, a, code)

@@ -62,12 +62,27 @@ func (r Rule) checkProtocols() error {
 	case r.PreferHTTP2 && r.Scheme != HTTPS:
 		return errors.New("h2: is settled in the TLS handshake, and the rule has none")
 	}
+	return r.checkUnread()
+}
+
+// checkUnread refuses what nobody could see in a connection that is passed on as
+// it is.
+func (r Rule) checkUnread() error {
+	if !r.Unread {
+		return nil
+	}
+	if r.Deny || r.Scheme != HTTPS {
+		return errors.New("intercept: false is for rules that allow https")
+	}
+	if r.Methods != nil || r.Path != AnyPath || len(r.Query) > 0 || r.MaxBody != 0 || r.WebSocket || r.PreferHTTP2 {
+		return errors.New("intercept: false leaves no method, path, query, max_body, websocket or h2 to be seen: the rule may name only host and port")
+	}
 	return nil
 }
 
 func (r Rule) checkTCP() error {
-	if r.Methods != nil || r.Path != "" || len(r.Query) > 0 || r.MaxBody != 0 || r.WebSocket || r.PreferHTTP2 {
-		return errors.New("a tcp rule has no methods, path, query, max_body, websocket or h2: the stream is not inspected")
+	if r.Methods != nil || r.Path != "" || len(r.Query) > 0 || r.MaxBody != 0 || r.WebSocket || r.PreferHTTP2 || r.Unread {
+		return errors.New("a tcp rule has no methods, path, query, max_body, websocket, h2 or intercept: the stream is not inspected")
 	}
 	return r.checkPrivate()
 }

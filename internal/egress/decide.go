@@ -42,6 +42,26 @@ func (rs *Rules) AllowsTCP(a Authority) Verdict {
 	return rs.decide(&candidate{Request: Request{Scheme: TCP, Authority: a}})
 }
 
+// PassesUnread decides whether TLS for a is passed on as it is. A rule of the host
+// that asks for more than the host, or that denies anything of it, has every
+// connection read.
+func (rs *Rules) PassesUnread(a Authority) Verdict {
+	v := Verdict{Index: -1, Nearest: -1}
+	if rs.Len() == 0 {
+		return v
+	}
+	for r := range rs.forHost(a.Host()) {
+		switch {
+		case r.Scheme != HTTPS || !r.coversPort(a.port):
+		case !r.Unread:
+			return Verdict{Index: -1, Nearest: -1}
+		default:
+			v.add(r)
+		}
+	}
+	return v
+}
+
 func (rs *Rules) decide(c *candidate) Verdict {
 	v := Verdict{Index: -1, Nearest: -1}
 	if rs.Len() == 0 {

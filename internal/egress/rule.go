@@ -51,6 +51,7 @@ type Rule struct {
 	MaxBody      int64             `json:"max_body,omitempty"`     // bytes of a request body; 0: no limit
 	WebSocket    bool              `json:"websocket,omitempty"`    // a request may become a WebSocket
 	PreferHTTP2  bool              `json:"prefer_http2,omitempty"` // a client that offers both is given HTTP/2
+	Unread       bool              `json:"unread,omitempty"`       // TLS for the host passes as it is, its name checked
 }
 
 // Check says what is wrong with a rule that was filled in field by field.
@@ -110,6 +111,9 @@ func (r Rule) extras() []string {
 	}
 	if r.PreferHTTP2 {
 		out = append(out, "h2 prefer")
+	}
+	if r.Unread {
+		out = append(out, "not intercepted")
 	}
 	return out
 }

@@ -18,6 +18,7 @@ func checkNetwork(doc *Document, rep *report) {
 	if err := creds.CheckAll(doc.bindings()); err != nil {
 		rep.errorf(Pos{File: doc.Ref.Origin}, "credential_proxy", "%v", err)
 	}
+	checkUnread(doc, rep)
 	for i, c := range doc.Credentials {
 		key := index("credential_proxy", i)
 		checkReach(c, key, rules, rep)

@@ -18,6 +18,7 @@ var (
 // weakenings are the ones that this build can give away.
 var weakenings = []jail.Weakening{
 	jail.WeakPtrace, jail.WeakNestedSandbox, jail.WeakCompatABI, jail.WeakPrivateDestinations, jail.WeakGitConfig,
+	jail.WeakPassthrough,
 }
 
 func (d *decoder) extends(key string, n *node) {

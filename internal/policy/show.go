@@ -16,6 +16,7 @@ var weakeningTexts = map[jail.Weakening]string{
 	jail.WeakNestedSandbox:       "the command may make namespaces and mounts of its own, which opens more of the kernel",
 	jail.WeakCompatABI:           "32-bit system calls are allowed, which opens more of the kernel",
 	jail.WeakGitConfig:           "the command may write git's configuration, and so have your next git command outside run a program",
+	jail.WeakPassthrough:         "connections to hosts with intercept: false are passed on unread, so that whatever their servers answer for can be asked",
 	jail.WeakPrivateDestinations: "allowed names may lead to private addresses, this node's network included",
 }
 
