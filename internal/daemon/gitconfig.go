@@ -1,0 +1,35 @@
+package daemon
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"slices"
+
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// gitConfigClosed reports whether a git directory that the jail writes in has a
+// configuration that it does not.
+func gitConfigClosed(grants []jail.OpenGrant) bool {
+	return slices.ContainsFunc(grants, func(g jail.OpenGrant) bool {
+		return slices.ContainsFunc(g.ReadOnly, func(n jail.OpenName) bool {
+			return path.Base(n.Name) == "config" && slices.Contains(g.Git, path.Dir(n.Name))
+		})
+	})
+}
+
+// configuring are the words by which a line with git in it writes configuration.
+var configuring = regexp.MustCompile(`\bgit\b.*\b(config|remote|submodule|lfs|worktree|branch|push|clone|init)\b`)
+
+// writesGitConfig reports whether a command, as its caller typed it, may be one of
+// git's that write configuration. It only chooses a hint.
+func writesGitConfig(argv [][]byte) bool {
+	return configuring.Match(bytes.Join(argv, []byte(" ")))
+}
+
+// closedGitConfig is the text for such a command that failed.
+func closedGitConfig() (text, hint string) {
+	return "git's configuration is read-only in the jail, since git outside runs programs that it names",
+		"run what writes it (git remote add, git push -u, git config) outside, or with weaken: [git_config]"
+}
