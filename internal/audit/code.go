@@ -49,6 +49,7 @@ const (
 	CodeStart     Code = "start"      // the command never ran
 	CodeReplaced  Code = "replaced"   // a protected or hidden file was replaced outside
 	CodeNewName   Code = "new_name"   // a file that runs by itself outside was made in the jail
+	CodeSocket    Code = "socket"     // Unix sockets and FIFOs in the grants were hidden
 	CodeUnwatched Code = "unwatched"  // new files could not be watched any more
 )
 

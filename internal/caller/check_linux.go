@@ -33,7 +33,7 @@ func checkReply(req *jail.OpenRequest, r jail.OpenReply) error {
 		names += len(g.Names()) + len(g.Git)
 	}
 	texts := append(append(append([]string{r.Exec, r.Cwd}, r.Pins...), r.Hidden...), r.Notes...)
-	texts = append(texts, r.Exposed...)
+	texts = append(append(texts, r.Exposed...), r.Doors...)
 	for _, s := range r.Git {
 		texts = append(texts, s.Key, s.Value)
 	}

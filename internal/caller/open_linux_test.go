@@ -131,7 +131,7 @@ func TestGrantsOfOtherKindsAreRefused(t *testing.T) {
 	r := request(dir)
 	r.View.Grants = append(r.View.Grants, jail.Grant{Path: dir + "/fifo"})
 	_, err := open(t, Options{Request: r})
-	refused(t, err, "grant", "neither a directory nor a regular file")
+	refused(t, err, "grant", "a Unix socket or a FIFO")
 
 	r.View.Grants[1].Path = dir + "/absent"
 	_, err = open(t, Options{Request: r})

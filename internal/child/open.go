@@ -28,6 +28,8 @@ type OpenReply struct {
 	Stdio  []StdioKind  `json:"stdio,omitempty"`
 	Hidden []string     `json:"hidden,omitempty"` // names masked at the top of cwd, for text 7
 	Notes  []string     `json:"notes,omitempty"`
+	// Doors are the Unix sockets and FIFOs in grants that are hidden.
+	Doors []string `json:"doors,omitempty"`
 	// Exposed are those of the grants that no policy named: the command needs them.
 	Exposed []string `json:"exposed,omitempty"`
 }

@@ -15,6 +15,10 @@ type View struct {
 	GitConfig bool // git's configuration files may be written
 	ScanMax   int  // entries of a writable grant looked at for what to protect
 	ScanDepth int  // directories below each other, likewise
+	// ControlSockets lets a grant be a socket that commands a program outside.
+	ControlSockets bool
+	// HardLinks lets what is hidden or protected have other names in a grant.
+	HardLinks bool
 }
 
 // Grant gives one file or directory of the caller to the jail, at its own path.
@@ -23,6 +27,7 @@ type Grant struct {
 	Write   bool
 	Origin  string // which line granted it
 	Missing bool   // a path that does not exist is left out instead of refused
+	Socket  bool   // a Unix socket or a FIFO, and neither a file nor a directory
 }
 
 // Mask hides one path below a grant behind an empty file or directory of ours.

@@ -88,7 +88,7 @@ func (p *probe) start(ctx context.Context, undo *cleanup.Stack, cgroup *os.File)
 		UID: user.UID, GID: user.GID, Filter: "default", Stdio: [3]int{-1, jail.FirstDonated, -1},
 		Wall: child.WallFiles, Places: layout.Places(),
 	}
-	harden(p.backend, record)
+	harden(p.backend, &jail.Spec{}, record)
 	launch, err := child.EncodeLaunch(record)
 	if err != nil {
 		return nil, nil, err

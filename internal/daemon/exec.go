@@ -35,6 +35,7 @@ type execution struct {
 	undo   cleanup.Stack
 	opened *caller.Opened
 	hidden []string
+	doors  []string // Unix sockets and FIFOs that are hidden in the grants
 	atHome bool     // the working directory is the jail's own empty home
 	master *os.File // of the jail's terminal, until the client has it
 	slave  *os.File

@@ -160,6 +160,7 @@ func (x *execution) scout(ctx context.Context) error {
 	}
 	x.undo.Add(x.opened.Close)
 	x.hidden = slices.DeleteFunc(x.opened.Reply.Hidden, func(name string) bool { return name == policy.LocalName }) // no command needs it
+	x.doors = x.opened.Reply.Doors
 	x.atHome = x.opened.Reply.Cwd == policy.ScratchHome(p.User)
 	x.j.mu.Lock()
 	x.j.notes = x.opened.Reply.Notes

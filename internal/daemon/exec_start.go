@@ -330,7 +330,7 @@ func (x *execution) launch(st *staging, backend jail.Backend) (*os.File, []*os.F
 		l.Observer = jail.FirstDonated + len(stdio)
 		stdio = append(stdio, socket)
 	}
-	harden(backend, l)
+	harden(backend, x.j.spec, l)
 	b, err := child.EncodeLaunch(l)
 	if err != nil {
 		return nil, nil, err
@@ -378,9 +378,9 @@ func filterName(spec *jail.Spec) string {
 }
 
 // harden lets a backend ask more of init than the policy does.
-func harden(b jail.Backend, l *child.Launch) {
+func harden(b jail.Backend, spec *jail.Spec, l *child.Launch) {
 	if h, ok := b.(jail.Hardener); ok {
-		h.Harden(l)
+		h.Harden(spec, l)
 	}
 }
 

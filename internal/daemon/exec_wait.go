@@ -76,6 +76,9 @@ func (x *execution) exited(code int, err error) api.Exit {
 	if code != 0 && exit.Reason == "" && gitConfigClosed(x.opened.Reply.Grants) && writesGitConfig(x.plan.Argv) {
 		x.events.note(closedGitConfig())
 	}
+	if code != 0 && exit.Reason == "" && len(x.doors) > 0 {
+		x.tell(hiddenDoors(x.doors))
+	}
 	if code != 0 && exit.Reason == "" && x.atHome {
 		x.events.note(emptyHome())
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/policy"
 )
 
 // noLogin is the text for a client that insists on a token when no source had
@@ -65,6 +66,20 @@ func hiddenEntries(names []string) (text, hint string) {
 		text += fmt.Sprintf(" and %d more", len(names)-most)
 	}
 	return text, fmt.Sprintf("if the command needs one: cwd_allow_hidden: [%s]", harmless(shown))
+}
+
+// hiddenDoors is the refusal for a command that failed where Unix sockets were
+// hidden: it may have tried to connect to one. A jail may have named them.
+func hiddenDoors(paths []string) audit.Record {
+	shown := paths[:min(len(paths), 3)]
+	reason := "Unix sockets and FIFOs are hidden in the jail: " + strings.Join(escaped(shown), " ")
+	if more := len(paths) - len(shown); more > 0 {
+		reason += fmt.Sprintf(" and %d more", more)
+	}
+	return audit.Record{
+		Code: string(audit.CodeSocket), Path: audit.Escape(paths[0]), Reason: reason,
+		Fix: "if the command needs to connect: " + policy.Line("unix_sockets", shown...),
+	}
 }
 
 // emptyHome is the text for a command that failed where its user's home directory

@@ -19,7 +19,7 @@ type Backend interface {
 
 // A Hardener is a Backend whose jails need more of init than the policy says.
 type Hardener interface {
-	Harden(*Launch)
+	Harden(*Spec, *Launch)
 }
 
 // Staged is the file system as internal/stage has mounted it: root-owned sources

@@ -25,6 +25,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 	checkRequest(req, rep)
 	doc = added(doc, req, rep)
 	checkSecretFDs(doc, req, rep)
+	checkSockets(doc, rep)
 	if err := rep.err(); err != nil {
 		return nil, err
 	}
@@ -144,6 +145,10 @@ func backendsFor(doc *Document, req Request, facts Facts, rep *report) (out []st
 		if i := slices.IndexFunc(doc.Weaken, func(w Item) bool { return machine.Refuses(b, jail.Weakening(w.Text)) != "" }); i >= 0 {
 			w := doc.Weaken[i]
 			why = append(why, fmt.Sprintf("%s cannot keep %s (%s), which needs %s", b, w.Text, w.At, machine.Refuses(b, jail.Weakening(w.Text))))
+			continue
+		}
+		if s := unkeptSocket(doc, b); s != nil {
+			why = append(why, fmt.Sprintf("%s cannot keep unix_sockets (%s) without weaken: [unix_sockets]: before ABI 9 Landlock holds no socket that has a name", b, s.At))
 			continue
 		}
 		if out = append(out, b); len(out) == 1 {

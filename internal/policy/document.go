@@ -25,6 +25,7 @@ type Document struct {
 	Read        []Item
 	Write       []Item
 	Mask        []Item
+	Sockets     []Item
 	AllowHidden []Item // added to the dot entries that stay visible
 	HiddenMax   int    // 0 is the default
 	Protect     []Item

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// paths reads read_paths, write_paths or mask_paths.
+// paths reads read_paths, write_paths, mask_paths or unix_sockets.
 func (d *decoder) paths(key string, n *node) []Item {
 	var out []Item
 	for i, item := range d.items(key, n, false) {

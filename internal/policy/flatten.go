@@ -153,7 +153,7 @@ func absolutise(n *node, dir string) {
 	}
 	for _, f := range n.fields {
 		switch f.name {
-		case "read_paths", "write_paths", "mask_paths", "write_files":
+		case "read_paths", "write_paths", "mask_paths", "unix_sockets", "write_files":
 			for _, item := range f.value.items {
 				joinPath(item, dir)
 				joinPath(item.get("path"), dir)

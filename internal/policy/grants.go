@@ -42,6 +42,9 @@ func (v *view) build() jail.View {
 		out.Masks = append(out.Masks, jail.Mask{Path: p, Origin: m.At.String()})
 	}
 	v.protect(&out)
+	weak := v.doc.weakenings()
+	out.ControlSockets = slices.Contains(weak, jail.WeakControlSockets)
+	out.HardLinks = slices.Contains(weak, jail.WeakHardlinks)
 	return out
 }
 
@@ -69,6 +72,12 @@ func (v *view) grants() []jail.Grant {
 			if jail.Within(p, v.req.Cwd) {
 				add(v.req.Cwd, w.At.String(), true)
 			}
+		}
+	}
+	for i, s := range v.doc.Sockets {
+		p := v.path(s, index("unix_sockets", i))
+		if _, granted := byPath[p]; !granted && v.usable(p, index("unix_sockets", i), s.At, false) {
+			byPath[p] = jail.Grant{Path: p, Origin: s.At.String(), Socket: true, Missing: true}
 		}
 	}
 	var out []jail.Grant

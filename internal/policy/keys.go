@@ -9,7 +9,7 @@ import (
 // later are the keys of the language that this build does not enforce. Each is
 // refused by name, because a policy that is obeyed in part is a trap.
 var later = []string{
-	"protect_new", "unix_sockets", "home", "scratch", "cache", "gpu",
+	"protect_new", "home", "scratch", "cache", "gpu",
 	"deny_addresses", "proxy_env", "on_reflection",
 }
 
@@ -34,6 +34,7 @@ var keys = map[string]keyFunc{
 	"read_paths":          func(d *decoder, k string, n *node) { d.doc.Read = d.paths(k, n) },
 	"write_paths":         func(d *decoder, k string, n *node) { d.doc.Write = d.paths(k, n) },
 	"mask_paths":          func(d *decoder, k string, n *node) { d.doc.Mask = d.paths(k, n) },
+	"unix_sockets":        func(d *decoder, k string, n *node) { d.doc.Sockets = d.paths(k, n) },
 	"cwd_allow_hidden":    (*decoder).allowHidden,
 	"cwd_hidden_scan":     (*decoder).hiddenScan,
 	"protect":             (*decoder).protectItems,

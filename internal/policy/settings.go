@@ -19,6 +19,7 @@ var (
 var weakenings = []jail.Weakening{
 	jail.WeakPtrace, jail.WeakNestedSandbox, jail.WeakCompatABI, jail.WeakPrivateDestinations, jail.WeakGitConfig,
 	jail.WeakPassthrough,
+	jail.WeakControlSockets, jail.WeakUnixSockets,
 }
 
 func (d *decoder) extends(key string, n *node) {

@@ -17,6 +17,9 @@ var weakeningTexts = map[jail.Weakening]string{
 	jail.WeakCompatABI:           "32-bit system calls are allowed, which opens more of the kernel",
 	jail.WeakGitConfig:           "the command may write git's configuration, and so have your next git command outside run a program",
 	jail.WeakPassthrough:         "connections to hosts with intercept: false are passed on unread, so that whatever their servers answer for can be asked",
+	jail.WeakControlSockets:      "unix_sockets may name what runs commands outside: docker, dbus, tmux, an agent of keys",
+	jail.WeakHardlinks:           "what is hidden or protected may have another name in a granted folder, which is neither",
+	jail.WeakUnixSockets:         "linux_landlock lets Unix sockets be made, which Landlock before ABI 9 does not hold; no credentials",
 	jail.WeakPrivateDestinations: "allowed names may lead to private addresses, this node's network included",
 }
 
@@ -80,6 +83,9 @@ func (d *Document) showFiles(cwd string) []string {
 	}
 	for _, r := range d.Read {
 		out = append(out, "read "+shown(r.Text, cwd))
+	}
+	for _, s := range d.Sockets {
+		out = append(out, "connect to "+shown(s.Text, cwd))
 	}
 	for _, m := range d.Mask {
 		out = append(out, "hide "+shown(m.Text, cwd))

@@ -83,7 +83,7 @@ func (s *session) untouched(places []place, unseen place, written bool) error {
 	}
 	refused := s.visible(unseen.path)
 	if root, _, found := s.toolchainOf(unseen.path); found {
-		refused.Fix = fmt.Sprintf("read_paths: [%s]", root)
+		refused.Fix = policyLine("read_paths", root)
 	}
 	refused.Reason += fmt.Sprintf(", and the way to it leads through %s, where an earlier command could have laid it", through)
 	return refused
@@ -138,7 +138,7 @@ func (s *session) visible(p string) *child.OpenError {
 		return &child.OpenError{
 			Code: "not_visible", Exit: exitNotExecutable,
 			Reason: fmt.Sprintf("%s is outside of what the jail sees", p),
-			Fix:    fmt.Sprintf("read_paths: [%s]", show),
+			Fix:    policyLine("read_paths", show),
 		}
 	}
 	inner := len(gs) - 1
@@ -146,7 +146,7 @@ func (s *session) visible(p string) *child.OpenError {
 		return &child.OpenError{
 			Code: "not_visible", Exit: exitNotExecutable,
 			Reason: fmt.Sprintf("%s is hidden in the jail", p),
-			Fix:    fmt.Sprintf("cwd_allow_hidden: [%s]", hidden),
+			Fix:    policyLine("cwd_allow_hidden", hidden),
 		}
 	}
 	return nil

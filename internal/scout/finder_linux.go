@@ -29,6 +29,7 @@ type finder struct {
 	named []string
 	files []string // .git where it is no directory
 	git   []gitDir
+	doors []string // Unix sockets and FIFOs
 }
 
 // packages are directories that a package manager owns. It removes and replaces
@@ -36,12 +37,17 @@ type finder struct {
 // looks for its control files there. Git directories in them count nevertheless.
 var packages = map[string]bool{"node_modules": true, "site-packages": true}
 
-func (s *session) find(g *grant) (*finder, error) {
+func (s *session) finder(g *grant) *finder {
 	f := &finder{session: s, grant: g, control: s.control, asked: s.asked}
 	f.walk = walk{
 		root: g.file, visit: f.visit,
 		maxDepth: cmp.Or(s.req.View.ScanDepth, defaultScanDepth), maxEntries: int64(cmp.Or(s.req.View.ScanMax, defaultScanMax)),
 	}
+	return f
+}
+
+func (s *session) find(g *grant) (*finder, error) {
+	f := s.finder(g)
 	if err := f.walk.run(); err != nil {
 		return nil, f.refuse(err)
 	}
@@ -73,7 +79,7 @@ func (f *finder) refuse(err error) error {
 // visit sorts the entries of one directory.
 func (f *finder) visit(fd int, buf []byte, p folder) (below []folder, err error) {
 	var git []entry
-	var named, files []string
+	var named, files, doors []string
 	marks, seen := gitMarks(0), int64(0)
 	err = readEntries(fd, buf, func(b []byte, kind byte) error {
 		if seen++; seen%1024 == 0 {
@@ -86,7 +92,7 @@ func (f *finder) visit(fd int, buf []byte, p folder) (below []folder, err error)
 		}
 		isFile := kind != unix.DT_DIR && string(b) == ".git"
 		match := !isFile && f.matches(p, b)
-		if !match && !isFile && kind != unix.DT_DIR {
+		if !match && !isFile && kind != unix.DT_DIR && !isDoor(kind) {
 			return nil
 		}
 		n := p.in(string(b))
@@ -94,6 +100,8 @@ func (f *finder) visit(fd int, buf []byte, p folder) (below []folder, err error)
 			return nil
 		}
 		switch {
+		case isDoor(kind):
+			doors = append(doors, n)
 		case isFile:
 			files = append(files, n)
 		case match:
@@ -110,15 +118,16 @@ func (f *finder) visit(fd int, buf []byte, p folder) (below []folder, err error)
 		return nil, err
 	}
 	isGit := marks.gitDir(p)
-	if p.apart && (isGit || len(named)+len(files) > 0) {
+	if p.apart && (isGit || len(named)+len(files)+len(doors) > 0) {
 		return nil, f.onAnotherMount(p)
 	}
 	below = gitBelow(below, p, isGit)
-	if !isGit && len(named)+len(files) == 0 {
+	if !isGit && len(named)+len(files)+len(doors) == 0 {
 		return below, nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.doors = append(f.doors, doors...)
 	f.named, f.files = append(f.named, named...), append(f.files, files...)
 	if isGit {
 		f.git = append(f.git, gitDir{p.name, git})

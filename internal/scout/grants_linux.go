@@ -136,8 +136,8 @@ func (s *session) openGrant(req child.Grant) (*grant, error) {
 	if err := s.refuseGitGrant(req, p); err != nil {
 		return nil, err
 	}
-	if !isDir(st) && st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil, refuse("grant", "%s cannot be granted%s: it is neither a directory nor a regular file", req.Path, origin(req.Origin))
+	if err := s.fits(req, f, p, st); err != nil {
+		return nil, err
 	}
 	if m, ok, err := s.mounts.of(f); err != nil || !ok || ungrantable[m.fstype] {
 		return nil, refuse("grant", "%s cannot be granted%s: its file system (%s) is a door into the kernel", req.Path, origin(req.Origin), cmp.Or(m.fstype, "unknown"))

@@ -15,7 +15,7 @@ import (
 const maxProtected = 4096
 
 // protectGrants makes read-only, in every writable grant, what programs outside
-// run by themselves.
+// run by themselves, and hides the doors to such programs in every grant.
 func (s *session) protectGrants() error {
 	s.granted = map[string]bool{}
 	for _, g := range s.grants {
@@ -24,13 +24,20 @@ func (s *session) protectGrants() error {
 	s.readPatterns()
 	var found []*finder
 	for _, g := range s.grants {
-		if !g.write || !g.dir {
+		if !g.dir {
+			continue
+		}
+		if !g.write {
+			if err := s.hideReadable(g); err != nil {
+				return err
+			}
 			continue
 		}
 		f, err := s.find(g)
 		if err != nil {
 			return err
 		}
+		s.hideDoors(g, f.doors)
 		found = append(found, f)
 	}
 	for _, f := range found {

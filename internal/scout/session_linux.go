@@ -22,6 +22,7 @@ type session struct {
 	hidden         []string
 	notes          []string
 	exposed        []string // roots of toolchains that no policy granted
+	doors          []string // hidden Unix sockets and FIFOs
 }
 
 // serveOpen answers an open request, then resolves names below staged trees until
@@ -83,6 +84,6 @@ func (s *session) open() (reply child.OpenReply, files []*os.File, err error) {
 		reply.Pins = append(reply.Pins, p.path)
 		files = append(files, p.file)
 	}
-	reply.Cwd, reply.Hidden, reply.Notes, reply.Exposed = s.cwd, s.hidden, s.notes, s.exposed
+	reply.Cwd, reply.Hidden, reply.Notes, reply.Exposed, reply.Doors = s.cwd, s.hidden, s.notes, s.exposed, s.doors
 	return reply, append(append(files, stdio...), secrets...), nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -151,6 +152,18 @@ func (s *sources) readFile(p string) ([]byte, error) {
 		return nil, refuse("source", "%v", err)
 	}
 	return value, nil
+}
+
+// policyLine is one list of a policy with one entry, quoted where it holds more
+// than a path usually does.
+func policyLine(key, entry string) string {
+	plain := func(r rune) bool {
+		return strings.ContainsRune("/.-_+@~", r) || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z'
+	}
+	if entry == "" || strings.IndexFunc(entry, func(r rune) bool { return !plain(r) }) >= 0 {
+		entry = strconv.Quote(entry)
+	}
+	return key + ": [" + entry + "]"
 }
 
 // shellQuote makes p one word of a POSIX shell.

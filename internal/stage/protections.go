@@ -9,7 +9,7 @@ import "os"
 func (p Plan) Protections(names [][]*os.File) (places []string) {
 	for _, s := range p.Steps {
 		switch s.Op {
-		case OpHold, OpPin, OpNest:
+		case OpHold, OpPin, OpNest, OpFrame:
 			places = append(places, s.Path)
 		case OpHide:
 			if names[s.Grant][s.Name] != nil {

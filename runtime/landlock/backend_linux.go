@@ -2,6 +2,7 @@ package landlock
 
 import (
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -22,10 +23,10 @@ func New(abi int) *Backend { return &Backend{abi} }
 func (*Backend) Name() string { return Name }
 
 // Harden makes the wall a condition of the start, and closes what the wall of
-// this kernel leaves open.
-func (b *Backend) Harden(l *jail.Launch) {
+// this kernel leaves open, unless the policy gives that away.
+func (b *Backend) Harden(spec *jail.Spec, l *jail.Launch) {
 	l.Wall = child.WallNeeded
-	l.NoUnix = !landlock.ScopesPathSockets(b.abi)
+	l.NoUnix = !landlock.ScopesPathSockets(b.abi) && !slices.Contains(spec.Weaken, jail.WeakUnixSockets)
 }
 
 // Command returns the command for spec. st.Stdio, st.Launch and st.Chan become
