@@ -134,22 +134,31 @@ type lowered struct {
 	places []child.Place
 }
 
-// lower takes a document all the way. An error is a refusal.
-func (h *house) lower(t testing.TB, doc *policy.Document, cwd string) (_ *lowered, err error) {
+// open compiles a document and has a scout open what it is about.
+func (h *house) open(t testing.TB, doc *policy.Document, cwd string) (*jail.Spec, *caller.Opened, error) {
 	t.Helper()
-	l := &lowered{}
-	if l.spec, err = policy.Compile(doc, policy.Request{Argv: []string{"true"}, Cwd: cwd, User: h.user(), CallerUID: someone, Own: true}, facts()); err != nil {
-		return nil, err
+	spec, err := policy.Compile(doc, policy.Request{Argv: []string{"true"}, Cwd: cwd, User: h.user(), CallerUID: someone, Own: true}, facts())
+	if err != nil {
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	defer cancel()
 	opened, err := caller.Open(ctx, caller.Options{Child: h.as, Request: jail.OpenRequest{
-		User: h.user(), View: l.spec.View, Argv0: []byte("true"), Path: "/usr/bin", SystemDirs: []string{"/usr"},
+		User: h.user(), View: spec.View, Argv0: []byte("true"), Path: "/usr/bin", SystemDirs: []string{"/usr"},
 	}})
+	return spec, opened, err
+}
+
+// lower takes a document all the way. An error is a refusal.
+func (h *house) lower(t testing.TB, doc *policy.Document, cwd string) (_ *lowered, err error) {
+	t.Helper()
+	l := &lowered{}
+	spec, opened, err := h.open(t, doc, cwd)
 	if err != nil {
 		return nil, err
 	}
 	defer opened.Close()
+	l.spec = spec
 	l.reply = opened.Reply
 	l.layout = h.layout(l.spec, l.reply.Grants)
 	if l.plan, err = stage.NewPlan(l.layout); err != nil {
