@@ -148,6 +148,10 @@ func checkPathFD(f *os.File, want kind) error {
 	}
 	got := fileKind
 	switch uint32(st.Mode) & unix.S_IFMT {
+	case 0: // no directory; the rest is its owner's word, as all types are on FUSE
+		if want == linkKind {
+			got = linkKind
+		}
 	case unix.S_IFDIR:
 		got = dirKind
 	case unix.S_IFLNK:
@@ -162,6 +166,34 @@ func checkPathFD(f *os.File, want kind) error {
 // cachedStat takes what the kernel has in memory: a file system that hangs would
 // hang root with it.
 func cachedStat(f *os.File) (st unix.Statx_t, err error) {
-	err = unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE|unix.STATX_MNT_ID, &st)
+	err = statx(f, unix.STATX_TYPE|unix.STATX_MNT_ID, &st)
+	if errors.Is(err, unix.EACCES) {
+		return ownersAlone(f)
+	}
 	return st, err
+}
+
+func statx(f *os.File, mask int, st *unix.Statx_t) error {
+	return unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, mask, st)
+}
+
+// ownersAlone is cachedStat of a file on a FUSE file system that only its owner
+// may ask: root is told no more than the mount. Whether it is a directory shows
+// when it is opened once more as one, which asks no file system. What else it is
+// stays unsaid, with no type in its mode.
+func ownersAlone(f *os.File) (st unix.Statx_t, err error) {
+	if err := statx(f, 0, &st); err != nil {
+		return st, err
+	}
+	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	switch {
+	case err == nil:
+		unix.Close(fd)
+		st.Mode = unix.S_IFDIR
+	case errors.Is(err, unix.ENOTDIR):
+		st.Mode = 0
+	default:
+		return st, err
+	}
+	return st, nil
 }

@@ -48,10 +48,11 @@ func cloneTree(fd int, write bool) (int, error) {
 }
 
 // mountID returns the id of the mount that fd lies on, from what the kernel has in
-// memory: no file system is asked.
+// memory: no file system is asked, for nothing is asked but what the kernel says
+// unasked. One that only its owner may ask refuses even root the least word.
 func mountID(fd int) (uint64, error) {
 	var st unix.Statx_t
-	if err := unix.Statx(fd, "", emptyPath|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &st); err != nil {
+	if err := unix.Statx(fd, "", emptyPath|unix.AT_STATX_DONT_SYNC, 0, &st); err != nil {
 		return 0, fmt.Errorf("mount of a descriptor: %w", err)
 	}
 	if st.Mask&unix.STATX_MNT_ID == 0 {
