@@ -3,9 +3,7 @@ package lowering
 import (
 	"encoding/json"
 	"path"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -100,18 +98,13 @@ func (d drawn) shows(name string) bool {
 // protected reports whether programs outside run the file by themselves: git's own
 // whatever is granted, hooks of other tools unless they are granted by name.
 func (d drawn) protected(file string) bool {
-	for _, g := range d.granted() {
-		rel, err := filepath.Rel(g, file)
-		if err != nil || !filepath.IsLocal(rel) {
-			continue
+	for at := file; at != "."; at = path.Dir(at) {
+		base := path.Base(at)
+		if path.Base(path.Dir(at)) == ".git" && (base == "config" || base == "hooks") {
+			return true
 		}
-		for _, p := range []string{".git/config", ".git/hooks", "config", "hooks", ".husky"} {
-			bare := p == "config" || p == "hooks"
-			if rel != p && !strings.HasPrefix(rel, p+"/") || bare && path.Base(g) != ".git" {
-				continue
-			}
-			named := slices.ContainsFunc(d.granted(), func(g string) bool { return path.Base(g) == ".husky" })
-			return p != ".husky" || !named
+		if base == ".husky" {
+			return !slices.Contains(d.granted(), at)
 		}
 	}
 	return false

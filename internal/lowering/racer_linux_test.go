@@ -75,10 +75,12 @@ func (h *house) stageAndLook(t *testing.T, pool *spawn.Pool, doc *policy.Documen
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	defer cancel()
-	if d.Names, err = opened.Resolve(ctx, d.Trees); err != nil {
+	below, err := opened.Resolve(ctx, d.Trees, stage.CloneTree)
+	if err != nil {
 		return err
 	}
-	defer closeAll(d.Names)
+	defer below.Close()
+	d.Names, d.Layers = below.Names, below.Layers
 	pts, err := pty.NewDevpts()
 	if err != nil {
 		return err
@@ -96,14 +98,6 @@ func (h *house) stageAndLook(t *testing.T, pool *spawn.Pool, doc *policy.Documen
 		return look(out, paths)
 	}})
 	return err
-}
-
-func closeAll(lists [][]*os.File) {
-	for _, list := range lists {
-		for _, f := range list {
-			f.Close() // a masked name that has gone is nil, and closing that is an error of no interest
-		}
-	}
 }
 
 // escape is what no start may end with.
