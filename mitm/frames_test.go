@@ -126,7 +126,10 @@ func (h *h2) await(id uint32) outcome {
 				h.fr.WriteSettingsAck()
 			}
 		case *http2.GoAwayFrame:
-			o.goaway = f.ErrCode
+			if o.goaway = f.ErrCode; o.goaway != http2.ErrCodeNo {
+				o.closed = true // a second later it is
+				return o
+			}
 		case *http2.RSTStreamFrame:
 			if f.StreamID == id {
 				o.reset = f.ErrCode
