@@ -77,6 +77,20 @@ func (c *Client) Delete(ctx context.Context, path string) error {
 	return c.call(ctx, "DELETE", path, nil, nil)
 }
 
+// Copy writes a resource that is no JSON to w, until the server ends it or ctx is
+// done.
+func (c *Client) Copy(ctx context.Context, path string, query url.Values, w io.Writer) error {
+	resp, done, err := c.roundTrip(ctx, "GET", path+"?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err = io.Copy(w, resp.Body); ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	resp, done, err := c.roundTrip(ctx, method, path, in)
 	if err != nil {

@@ -55,6 +55,24 @@ func (c *Client) ExecIn(ctx context.Context, id string, req CommandRequest, stdi
 	return c.session(ctx, "/v1/jails/"+url.PathEscape(id)+"/exec", req, stdio, nil)
 }
 
+// Attach joins the terminal of the command that a session jail was created with.
+// The stream to it comes with the event that has PTY set. Closing the Session
+// detaches, and leaves the command alone.
+func (c *Client) Attach(ctx context.Context, id string, size Size) (*Session, error) {
+	conn, err := c.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{conn: conn}
+	early, err := s.upgrade("/v1/jails/"+url.PathEscape(id)+"/attach", size)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	s.lines = bufio.NewReaderSize(io.MultiReader(early, receiver{s}), 64<<10)
+	return s, nil
+}
+
 func (c *Client) session(ctx context.Context, path string, req any, stdio [3]*os.File, secrets []*os.File) (*Session, error) {
 	conn, err := c.Dial(ctx)
 	if err != nil {

@@ -33,8 +33,17 @@ type Jail struct {
 	Publish    []uint16  `json:"publish,omitempty"`
 	NodePorts  []uint16  `json:"node_ports,omitempty"`
 	Bindings   []Binding `json:"bindings,omitempty"`
+	Detached   *Detached `json:"detached,omitempty"`
 	Notes      []string  `json:"notes,omitempty"`
 	Exposed    []string  `json:"exposed,omitempty"` // shown for the command, read-only, though no policy grants it
+}
+
+// Detached is the command that a session was created with. Its output is kept.
+type Detached struct {
+	Argv0   string `json:"argv0"`
+	TTY     bool   `json:"tty"`
+	Running bool   `json:"running"`
+	Exit    *Exit  `json:"exit,omitempty"` // once it has ended
 }
 
 // States of a jail.

@@ -16,26 +16,30 @@ import (
 func newCreate(g *globals) *cobra.Command {
 	f := &execFlags{}
 	cmd := &cobra.Command{
-		Use: "create [flags]", DisableFlagsInUseLine: true,
+		Use: "create [flags] [-- COMMAND [ARG...]]", DisableFlagsInUseLine: true,
 		Short: "make a jail for several commands, and print its ID",
 		Long: `Make a jail that takes commands until omnijailctl rm, its max_age (24 hours
 unless the policy says otherwise) or the end of the daemon. Its commands share
 the network, the scratch home, /tmp and the credentials; each has its own
-processes. The policy is chosen as exec chooses one, once.`,
+processes. The policy is chosen as exec chooses one, once.
+
+A COMMAND runs detached: omnijailctl logs shows what it wrote, attach joins the
+terminal that --tty gives it, and the jail stays when it ends.`,
 		Example: "  id=$(omnijailctl create --write . --preset npm)\n  omnijailctl exec --jail $id -- npm test\n  omnijailctl rm $id",
-		Args:    nArgs(0, 0),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runCreate(cmd.Context(), g, f) },
+		RunE:    func(cmd *cobra.Command, argv []string) error { return runCreate(cmd.Context(), g, f, argv) },
 	}
+	cmd.Flags().SetInterspersed(false)
 	f.describeJail(cmd)
 	s := cmd.Flags()
 	s.StringVar(&f.cwd, "cwd", "", "working directory `DIR` of its commands (default: here)")
 	s.StringArrayVar(&f.env, "env", nil, "set a variable for its commands: `K=V`, or K for the caller's own value")
+	s.BoolVar(&f.tty, "tty", false, "give COMMAND a terminal")
 	s.DurationVar(&f.timeout, "timeout", 0, "stop each command after `TIME`: 90s, 5m")
 	return cmd
 }
 
-func runCreate(ctx context.Context, g *globals, f *execFlags) error {
-	req, err := f.request(nil)
+func runCreate(ctx context.Context, g *globals, f *execFlags, argv []string) error {
+	req, err := f.request(argv)
 	if err != nil {
 		return err
 	}
@@ -46,6 +50,9 @@ func runCreate(ctx context.Context, g *globals, f *execFlags) error {
 	}
 	if req.Policy, err = choosePolicy(ctx, g, f, &req); err != nil {
 		return err
+	}
+	if f.tty {
+		req.TTY = terminalSize()
 	}
 	secrets, err := openSecrets(&req)
 	if err != nil {

@@ -9,8 +9,6 @@ import (
 // laterVerbs are the verbs that this build does not have. Typing one is an error
 // that says so, never a silent nothing.
 var laterVerbs = map[string]string{
-	"attach":  "session jails",
-	"logs":    "session jails",
 	"rearm":   "session jails",
 	"creds":   "credentials of session jails",
 	"cache":   "caches",

@@ -206,6 +206,9 @@ func (r *run) relaySignals() (stop func()) {
 }
 
 func (r *run) relay(sig syscall.Signal) {
+	if sig != syscall.SIGWINCH && r.term.detach != nil { // of a terminal that was closed, above all
+		r.term.detach()
+	}
 	if sig == syscall.SIGWINCH {
 		if r.std.tty {
 			r.s.Control(api.Control{Resize: terminalSize()})

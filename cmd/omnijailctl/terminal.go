@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"sync"
@@ -17,6 +18,8 @@ type terminal struct {
 	fd    int
 	state *term.State
 	done  chan struct{}
+
+	detach func() // Ctrl-] was typed; nil where that is a byte like any other
 }
 
 func terminalSize() *api.Size {
@@ -26,6 +29,21 @@ func terminalSize() *api.Size {
 		}
 	}
 	return &api.Size{Rows: 24, Cols: 80}
+}
+
+// detachKey is the byte that Ctrl-] types.
+const detachKey = 0x1d
+
+// typed is standard input up to the key that detaches.
+type typed struct{ detach func() }
+
+func (t typed) Read(b []byte) (int, error) {
+	n, err := os.Stdin.Read(b)
+	if at := bytes.IndexByte(b[:n], detachKey); at >= 0 && t.detach != nil {
+		t.detach()
+		return at, io.EOF
+	}
+	return n, err
 }
 
 // endOfInput is what a terminal takes for the end of what is typed (Ctrl-D).
@@ -43,8 +61,8 @@ func (t *terminal) attach(master *os.File) {
 		}
 	}
 	go func() {
-		_, err := io.Copy(master, os.Stdin)
-		if err == nil && !isTerminal(os.Stdin) {
+		_, err := io.Copy(master, typed{t.detach})
+		if err == nil && !isTerminal(os.Stdin) && t.detach == nil {
 			master.Write([]byte{endOfInput})
 		}
 	}()

@@ -22,6 +22,9 @@ func (j *liveJail) describe() api.Jail {
 	if j.cutBy != "" {
 		out.State, out.Reason = api.StateDegraded, j.cutText
 	}
+	if j.detached != nil {
+		out.Detached = j.detached.describe()
+	}
 	if j.session {
 		out.Expires = j.started.Add(j.spec.MaxAge)
 	}
@@ -33,6 +36,16 @@ func (j *liveJail) describe() api.Jail {
 	}
 	for _, r := range j.spec.Rules {
 		out.Rules = append(out.Rules, r.String())
+	}
+	return out
+}
+
+func (d *detached) describe() *api.Detached {
+	out := &api.Detached{Argv0: string(d.x.plan.Argv[0]), TTY: d.x.plan.TTY != nil, Running: true}
+	select {
+	case <-d.over:
+		out.Running, out.Exit = false, &d.exit
+	default:
 	}
 	return out
 }

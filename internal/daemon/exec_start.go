@@ -119,7 +119,7 @@ func (x *execution) announce() {
 	if passed := x.j.spec.Passed; passed != "" {
 		x.events.note("jail made by "+x.j.backend+": "+passed, "")
 	}
-	if x.master == nil {
+	if x.master == nil || x.conn == nil { // a pump has it
 		return
 	}
 	x.events.flush()

@@ -42,6 +42,7 @@ type liveJail struct {
 	joined   int                 // commands that were let in, to name their cgroups
 	over     bool                // no further command is let in
 	inside   sync.WaitGroup      // the commands that were let in
+	detached *detached           // the command that it was created with, if any
 	exposed  []string            // what the last command needed and no policy granted
 }
 

@@ -26,6 +26,9 @@ func (m *Manager) Create(t *Ticket, conn *net.UnixConn) (api.Jail, api.Exit) {
 		j.audience.join(x.events)
 	}
 	exit := x.settle()
+	if exit.Code == 0 && len(t.plan.Argv) > 0 {
+		exit = m.detach(j)
+	}
 	made := j.describe()
 	j.audience.leave(x.events)
 	if exit.Code == 0 {
@@ -113,13 +116,16 @@ func (m *Manager) keep(j *liveJail, t *Ticket) {
 	}
 }
 
-// undo takes a jail apart, after the command x if there is one.
+// undo takes a command apart, and then a jail; either may be nil.
 func (m *Manager) undo(j *liveJail, x *execution) {
-	var err error
+	var of, in error
 	if x != nil {
-		err = x.undo.Run()
+		of = x.undo.Run()
 	}
-	if err = errors.Join(err, j.env.undo.Run()); err != nil {
-		m.cfg.Log.Error("jail: not all was undone", "jail", j.id, "err", err)
+	if j != nil {
+		in = j.env.undo.Run()
+	}
+	if err := errors.Join(of, in); err != nil {
+		m.cfg.Log.Error("jail: not all was undone", "err", err)
 	}
 }

@@ -21,13 +21,16 @@ const (
 // made it, from a policy that a user wrote.
 func checkAsk(ask child.ScoutAsk) error {
 	things := 0
-	for _, asked := range []bool{ask.Open != nil, ask.Source != nil, ask.Observe != nil} {
+	for _, asked := range []bool{ask.Open != nil, ask.Source != nil, ask.Observe != nil, ask.Pump != nil} {
 		if asked {
 			things++
 		}
 	}
 	if things != 1 {
 		return errors.New("a scout is asked for exactly one thing")
+	}
+	if ask.Pump != nil {
+		return nil
 	}
 	if ask.Observe != nil {
 		return checkObserve(ask.Observe)

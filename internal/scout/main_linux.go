@@ -55,6 +55,8 @@ func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File) error {
 		return serveSource(conn, *ask.Source, files, err)
 	case ask.Observe != nil:
 		return serveObserve(conn, *ask.Observe, files, err)
+	case ask.Pump != nil:
+		return servePump(conn, *ask.Pump, files, err)
 	case err == nil:
 		err = narrow()
 	}

@@ -24,6 +24,8 @@ var routes = map[string]handlerFunc{
 	"POST /v1/jails":                (*Server).create,
 	"POST /v1/jails/{id}/exec":      (*Server).execIn,
 	"POST /v1/jails/{id}/signal":    (*Server).signal,
+	"GET /v1/jails/{id}/logs":       (*Server).logs,
+	"POST /v1/jails/{id}/attach":    (*Server).attach,
 	"GET /v1/jails/{id}":            (*Server).jail,
 	"DELETE /v1/jails/{id}":         (*Server).endJail,
 	"GET /v1/jails/{id}/suggestion": (*Server).suggestion,

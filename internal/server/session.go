@@ -88,10 +88,7 @@ func command(req *api.CommandRequest, made *daemon.Plan, c *caller) (*daemon.Pla
 		refused = tooMuch(whole, argv)
 	}
 	if refused == nil {
-		refused = granted(made.Spec, c)
-	}
-	if refused == nil {
-		refused = holdsGroups(made, c)
+		refused = mayEnter(made, c)
 	}
 	if refused != nil {
 		return nil, refused
@@ -114,6 +111,17 @@ func command(req *api.CommandRequest, made *daemon.Plan, c *caller) (*daemon.Pla
 	return &daemon.Plan{
 		Caller: c.Caller, Confined: c.confined, User: made.User, Spec: spec, Argv: argv, Cwd: spec.View.Cwd, Context: context, TTY: req.TTY,
 	}, nil
+}
+
+// mayEnter holds what the jail has against who wants to act in it.
+func mayEnter(made *daemon.Plan, c *caller) *api.Error {
+	if !c.access.MayUse(made.Spec.Policy.Name, made.Spec.Policy.Own) {
+		return api.Refuse(http.StatusForbidden, "policy_access", "your access does not include policy %q", made.Spec.Policy.Name)
+	}
+	if refused := granted(made.Spec, c); refused != nil {
+		return refused
+	}
+	return holdsGroups(made, c)
 }
 
 // holdsGroups refuses a caller whose process does not hold the groups that the jail
