@@ -65,6 +65,9 @@ func (c *Client) Attach(ctx context.Context, id string, size Size) (*Session, er
 	}
 	s := &Session{conn: conn}
 	early, err := s.upgrade("/v1/jails/"+url.PathEscape(id)+"/attach", size)
+	if err == nil {
+		_, err = conn.Write([]byte{0})
+	}
 	if err != nil {
 		conn.Close()
 		return nil, err

@@ -35,13 +35,24 @@ func terminalSize() *api.Size {
 const detachKey = 0x1d
 
 // typed is standard input up to the key that detaches.
-type typed struct{ detach func() }
+type typed struct {
+	in     io.Reader
+	detach func() // called once what was typed before has been taken; nil for never
+	over   bool
+}
 
-func (t typed) Read(b []byte) (int, error) {
-	n, err := os.Stdin.Read(b)
-	if at := bytes.IndexByte(b[:n], detachKey); at >= 0 && t.detach != nil {
+func (t *typed) Read(b []byte) (int, error) {
+	if t.over {
 		t.detach()
-		return at, io.EOF
+		return 0, io.EOF
+	}
+	n, err := t.in.Read(b)
+	if t.detach == nil {
+		return n, err
+	}
+	if at := bytes.IndexByte(b[:n], detachKey); at >= 0 {
+		t.over = true
+		return at, nil
 	}
 	return n, err
 }
@@ -61,7 +72,7 @@ func (t *terminal) attach(master *os.File) {
 		}
 	}
 	go func() {
-		_, err := io.Copy(master, typed{t.detach})
+		_, err := io.Copy(master, &typed{in: os.Stdin, detach: t.detach})
 		if err == nil && !isTerminal(os.Stdin) && t.detach == nil {
 			master.Write([]byte{endOfInput})
 		}

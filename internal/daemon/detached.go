@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -111,10 +112,11 @@ func (x *execution) ownStdio() (output *os.File, err error) {
 	if x.plan.TTY != nil {
 		return os.OpenFile(os.DevNull, os.O_RDONLY, 0)
 	}
-	r, w, err := os.Pipe()
-	if err != nil {
+	var ends [2]int // not by os.Pipe: a program expects its output to wait
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
 		return nil, err
 	}
+	r, w := os.NewFile(uintptr(ends[0]), "output"), os.NewFile(uintptr(ends[1]), "output")
 	defer w.Close()
 	for i := 1; i <= 2; i++ {
 		dup, err := duplicate(w)
@@ -190,6 +192,12 @@ func (v View) Attach(id jail.ID, size api.Size, conn *net.UnixConn) {
 	if refused != nil {
 		return
 	}
+	var turn [1]byte // the client has read the 101: descriptors that it reads along with it are lost
+	conn.SetReadDeadline(time.Now().Add(eventTimeout))
+	if _, err := io.ReadFull(conn, turn[:]); err != nil || turn[0] != 0 {
+		return
+	}
+	conn.SetReadDeadline(time.Time{})
 	to := newEvents(conn)
 	exit := api.Exit{Code: exitFailed}
 	if err := d.attach(size, conn, to); err != nil {

@@ -39,6 +39,9 @@ func servePump(conn *seqpacket.Conn, req child.PumpRequest, files []*os.File, er
 	if err == nil && len(files) != 1 {
 		err = errors.New("a pump is for one stream")
 	}
+	if err == nil {
+		err = narrow()
+	}
 	if err != nil {
 		return conn.Send(child.PumpReply{Err: refusal(err)})
 	}
