@@ -81,6 +81,7 @@ type Started struct {
 	Guarantees []string  `json:"guarantees"`
 	Bindings   []Binding `json:"bindings,omitempty"`
 	Exposed    []string  `json:"exposed,omitempty"` // shown for the command, read-only, though no policy grants it
+	Notes      []string  `json:"notes,omitempty"`   // what its owner should know about the files
 }
 
 // Binding is a credential that requests of this jail may carry; never its value.

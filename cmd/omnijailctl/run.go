@@ -131,6 +131,9 @@ func (r *run) show(ev api.Event) {
 		for _, p := range ev.Started.Exposed {
 			r.line("shown for the command, read-only: " + p)
 		}
+		for _, n := range ev.Started.Notes {
+			r.line(n)
+		}
 	case ev.Denied != nil && !r.g.quiet:
 		text, hints := denied(ev.Denied)
 		if text == r.said {

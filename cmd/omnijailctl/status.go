@@ -75,6 +75,7 @@ func newDoctor(g *globals) *cobra.Command {
 				}
 			} else {
 				fmt.Print(d.Text)
+				fmt.Print(linkAdvice("."))
 			}
 			for _, want := range require {
 				if !d.Has(want) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +34,7 @@ func checkReply(req *jail.OpenRequest, r jail.OpenReply) error {
 		names += len(g.Names()) + len(g.Git)
 	}
 	texts := append(append(append([]string{r.Exec, r.Cwd}, r.Pins...), r.Hidden...), r.Notes...)
-	texts = append(append(texts, r.Exposed...), r.Doors...)
+	texts = slices.Concat(texts, r.Exposed, r.Doors, r.Shared)
 	for _, s := range r.Git {
 		texts = append(texts, s.Key, s.Value)
 	}

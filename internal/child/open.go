@@ -30,6 +30,8 @@ type OpenReply struct {
 	Notes  []string     `json:"notes,omitempty"`
 	// Doors are the Unix sockets and FIFOs in grants that are hidden.
 	Doors []string `json:"doors,omitempty"`
+	// Shared are directories of installed files that are hard links.
+	Shared []string `json:"shared,omitempty"`
 	// Exposed are those of the grants that no policy named: the command needs them.
 	Exposed []string `json:"exposed,omitempty"`
 }

@@ -116,6 +116,9 @@ func (x *execution) letGo(ctx context.Context, channel *spawn.Channel) (err erro
 // announce tells the client what runs, and hands it the terminal.
 func (x *execution) announce() {
 	x.events.send(api.Event{Started: x.started()})
+	for _, dir := range x.opened.Reply.Shared {
+		x.events.note(sharedFiles(dir))
+	}
 	if passed := x.j.spec.Passed; passed != "" {
 		x.events.note("jail made by "+x.j.backend+": "+passed, "")
 	}
@@ -131,7 +134,7 @@ func (x *execution) started() *api.Started {
 	spec := x.j.spec
 	started := &api.Started{
 		Jail: x.j.id.String(), Backend: x.j.backend, Policy: spec.Policy.Name, Bindings: describeBindings(spec.Bindings),
-		Exposed: escaped(x.opened.Reply.Exposed),
+		Exposed: escaped(x.opened.Reply.Exposed), Notes: escaped(x.opened.Reply.Notes),
 	}
 	if spec.Policy.Origin != "" && spec.Policy.Origin != spec.Policy.Name {
 		started.Policy += " (" + spec.Policy.Origin + ")"

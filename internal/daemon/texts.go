@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/omnijail/omnijail/creds"
@@ -80,6 +81,17 @@ func hiddenDoors(paths []string) audit.Record {
 		Code: string(audit.CodeSocket), Path: audit.Escape(paths[0]), Reason: reason,
 		Fix: "if the command needs to connect: " + policy.Line("unix_sockets", shown...),
 	}
+}
+
+// sharedFiles is the text for a directory of installed files that a command may
+// write, and that are hard links of a cache outside.
+func sharedFiles(dir string) (text, hint string) {
+	how := "UV_LINK_MODE=copy (uv)"
+	if path.Base(dir) == "node_modules" {
+		how = "package-import-method=copy in .npmrc (pnpm)"
+	}
+	return "files in " + audit.Escape(dir) + " are hard links: what the command writes there, it writes in the cache and in other projects too",
+		"install them again in the jail, or outside with " + how
 }
 
 // emptyHome is the text for a command that failed where its user's home directory

@@ -19,7 +19,7 @@ var (
 var weakenings = []jail.Weakening{
 	jail.WeakPtrace, jail.WeakNestedSandbox, jail.WeakCompatABI, jail.WeakPrivateDestinations, jail.WeakGitConfig,
 	jail.WeakPassthrough,
-	jail.WeakControlSockets, jail.WeakUnixSockets,
+	jail.WeakControlSockets, jail.WeakUnixSockets, jail.WeakHardlinks,
 }
 
 func (d *decoder) extends(key string, n *node) {

@@ -50,7 +50,7 @@ func (s *session) openPin(f *os.File) (p pin, err error) {
 	if p.path, err = realPath(f); err != nil {
 		return p, err
 	}
-	s.noteHardLinks(p.path, st)
+	s.noteHardLinks(p.path, st, false)
 	p.pos, err = s.mounts.position(f, p.path)
 	return p, err
 }

@@ -37,7 +37,9 @@ func (s *session) protectGrants() error {
 		if err != nil {
 			return err
 		}
-		s.hideDoors(g, f.doors)
+		if err := s.hideDoors(g, f.doors); err != nil {
+			return err
+		}
 		found = append(found, f)
 	}
 	for _, f := range found {
@@ -218,7 +220,7 @@ func (s *session) protect(g *grant, n string) error {
 	}
 	holdParents(g, n)
 	g.readonly.add(name{name: n, dir: isDir(st), link: st.Mode&unix.S_IFMT == unix.S_IFLNK})
-	s.noteHardLinks(full, st)
+	s.noteHardLinks(full, st, false)
 	return s.bounded()
 }
 

@@ -111,13 +111,7 @@ func (s *session) mask(g *grant, n name, st unix.Stat_t) {
 	if g.path == s.cwd {
 		s.hidden = append(s.hidden, n.name)
 	}
-	s.noteHardLinks(full, st)
-}
-
-func (s *session) noteHardLinks(full string, st unix.Stat_t) {
-	if !isDir(st) && st.Nlink > 1 {
-		s.notes = append(s.notes, fmt.Sprintf("%s has %d names; only this one is protected", full, st.Nlink))
-	}
+	s.noteHardLinks(full, st, true)
 }
 
 // grantedAt reports whether p itself is granted, or which grant lies below it.

@@ -22,6 +22,8 @@ type session struct {
 	hidden         []string
 	notes          []string
 	exposed        []string // roots of toolchains that no policy granted
+	linked         map[inode]linked
+	shared         []string // directories of files that have other names
 	doors          []string // hidden Unix sockets and FIFOs
 }
 
@@ -56,7 +58,7 @@ func (s *session) open() (reply child.OpenReply, files []*os.File, err error) {
 	if s.mounts, err = readMounts(); err != nil {
 		return reply, nil, err
 	}
-	for _, step := range []func() error{s.openGrants, s.nestGrants, s.enter, s.scanGrants, s.applyMasks, s.protectGrants, s.openPins} {
+	for _, step := range []func() error{s.openGrants, s.nestGrants, s.enter, s.scanGrants, s.applyMasks, s.protectGrants, s.openPins, s.checkHardLinks, s.sampleLinks} {
 		if err := step(); err != nil {
 			return reply, nil, err
 		}
@@ -84,6 +86,6 @@ func (s *session) open() (reply child.OpenReply, files []*os.File, err error) {
 		reply.Pins = append(reply.Pins, p.path)
 		files = append(files, p.file)
 	}
-	reply.Cwd, reply.Hidden, reply.Notes, reply.Exposed, reply.Doors = s.cwd, s.hidden, s.notes, s.exposed, s.doors
+	reply.Cwd, reply.Hidden, reply.Notes, reply.Exposed, reply.Doors, reply.Shared = s.cwd, s.hidden, s.notes, s.exposed, s.doors, s.shared
 	return reply, append(append(files, stdio...), secrets...), nil
 }

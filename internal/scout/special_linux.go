@@ -16,7 +16,7 @@ func isDoor(kind byte) bool { return kind == unix.DT_SOCK || kind == unix.DT_FIF
 // hideDoors hides the Unix sockets and FIFOs that were found in g: no read-only
 // mount keeps a jail from connecting. One that the policy names is a grant of its
 // own and stays.
-func (s *session) hideDoors(g *grant, doors []string) {
+func (s *session) hideDoors(g *grant, doors []string) error {
 	slices.Sort(doors)
 	for _, n := range doors {
 		if g.write {
@@ -25,6 +25,7 @@ func (s *session) hideDoors(g *grant, doors []string) {
 		g.masked.add(name{name: n})
 		s.doors = append(s.doors, filepath.Join(g.path, n))
 	}
+	return s.bounded()
 }
 
 // hideReadable hides the doors in a grant that is not writable, where nothing else
@@ -42,8 +43,7 @@ func (s *session) hideReadable(g *grant) error {
 		}
 		s.notes = append(s.notes, e.Error()+": Unix sockets further down are visible")
 	}
-	s.hideDoors(g, f.doors)
-	return nil
+	return s.hideDoors(g, f.doors)
 }
 
 func (f *finder) visitReadable(fd int, buf []byte, p folder) (below []folder, err error) {
