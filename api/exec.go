@@ -118,6 +118,7 @@ type Exit struct {
 	Signal int    `json:"signal,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Fix    string `json:"fix,omitempty"`
+	ID     string `json:"id,omitempty"` // of the refusal that it was, for why
 	Limits string `json:"limits,omitempty"`
 }
 

@@ -49,6 +49,9 @@ func explain(err error) (reason, fix string, positions []api.Position) {
 		reason, fix = explainDial(dial)
 	case errors.As(err, &refused):
 		reason, fix, positions = refused.Reason, refused.Fix, refused.Positions
+		if fix == "" && len(positions) == 0 && refused.ID != "" {
+			fix = "omnijailctl why " + refused.ID
+		}
 	default:
 		reason = err.Error()
 	}

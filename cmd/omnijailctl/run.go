@@ -177,6 +177,9 @@ func (r *run) finish(ev api.Event) error {
 	r.status.write(ev)
 	if ev.Exit.Reason != "" && ev.Exit.Reason != r.said && r.status == nil {
 		say("%s", ev.Exit.Reason)
+		if ev.Exit.Fix == "" && ev.Exit.ID != "" {
+			ev.Exit.Fix = "omnijailctl why " + ev.Exit.ID
+		}
 		hint(ev.Exit.Fix)
 	}
 	if ev.Exit.Code == 0 {

@@ -46,7 +46,6 @@ const (
 	CodeFileWrite Code = "file_write" // a file that the jail shows and does not let be written
 	CodeSyscall   Code = "syscall"    // a system call that the filter refuses
 	CodeLimit     Code = "limit"      // memory, processes or time
-	CodeStart     Code = "start"      // the command never ran
 	CodeReplaced  Code = "replaced"   // a protected or hidden file was replaced outside
 	CodeNewName   Code = "new_name"   // a file that runs by itself outside was made in the jail
 	CodeSocket    Code = "socket"     // Unix sockets and FIFOs in the grants were hidden

@@ -56,6 +56,9 @@ func (i *Instance) New(string) (*Group, error) { return nil, errLinux }
 // Child fails.
 func (g *Group) Child(string) (*Group, error) { return nil, errLinux }
 
+// Killed returns nothing.
+func (g *Group) Killed() string { return "" }
+
 // Dir returns nil.
 func (g *Group) Dir() *os.File { return nil }
 

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -123,61 +122,6 @@ func reason(spec *jail.Spec, e wire.Event) string {
 		return text
 	}
 	return string(e.Code)
-}
-
-// fix is what the owner may type. It is never shown inside the jail, and every
-// foreign string in it is quoted by the one function for that.
-func fix(spec *jail.Spec, e wire.Event) string {
-	allow := func(rule string) string {
-		// A glob in what the jail sent would allow more than what was refused.
-		if strings.ContainsAny(e.Path+e.Name, "*?") {
-			return ""
-		}
-		if _, err := egress.ParseRule(rule); err != nil {
-			return "" // a target that no rule can name has no ready command
-		}
-		return "omnijailctl exec --allow " + audit.ShellQuote(rule) + " -- …"
-	}
-	if len(spec.Rules) == 0 && spec.Policy.Fallback {
-		return "omnijailctl exec --preset github-read -- … or: omnijailctl init"
-	}
-	switch e.Code {
-	case audit.CodeNoRule, audit.CodeNoNetwork:
-		if e.Method == "" {
-			return ""
-		}
-		a, err := egress.ParseAuthority(e.Authority, 443)
-		if err != nil {
-			return ""
-		}
-		host := a.Host()
-		if a.Port() != 443 {
-			host = a.String()
-		}
-		return allow(e.Method + " " + host + e.Path)
-	case audit.CodeNameDenied:
-		return allow("GET,HEAD " + e.Name + "/**")
-	case audit.CodePrivate:
-		return "the operator can allow it once: egress.private in /etc/omnijail/omnijaild.yaml; or here: allow_private: [" + network(e.Address) + "]"
-	case audit.CodeSSH:
-		if host := hostOf(e.Authority); !slices.Contains(gitHosts(spec.Bindings, nil), host) {
-			return "git remote set-url origin https://" + host + "/OWNER/REPO"
-		}
-	}
-	return ""
-}
-
-// network is a network around an address that an operator may mean.
-func network(a netip.Addr) string {
-	bits := 16
-	if a.Is6() {
-		bits = 48
-	}
-	p, err := a.Prefix(bits)
-	if err != nil {
-		return "CIDR"
-	}
-	return p.String()
 }
 
 // hostOf is the host of an authority that the egress process named.

@@ -148,15 +148,41 @@ func (x *execution) failure(ctx context.Context, err error) api.Exit {
 		exit.Reason = ended.reason
 	case errors.As(err, &refused):
 		exit = api.Exit{Code: refused.Exit, Reason: printable(refused.Reason), Fix: printable(refused.Fix)}
+		x.refused(&exit, refused.Code)
 	case errors.As(err, &notStarted):
 		exit.Code = notStarted.Exit()
 		exit.Reason = startReason(notStarted)
 	case errors.As(err, &unsupported):
 		exit.Fix = unsupported.Fix
+		x.refused(&exit, "unsupported")
 	default:
 		x.m.cfg.Log.Error("jail: not started", "jail", x.j.id, "uid", x.j.owner, "err", err)
 	}
 	return exit
+}
+
+// refused records a start that was refused by a line of the policy or for what this
+// node lacks. A command that is not there was refused by nothing, and a credential
+// without a value has its own record.
+func (x *execution) refused(exit *api.Exit, code string) {
+	if exit.Code != exitFailed || code == "credential" {
+		return
+	}
+	exit.ID = x.m.RecordRefusal(audit.Record{
+		Kind: audit.KindDenial, Decision: audit.Deny, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec.Policy.Name,
+		Origin: x.j.spec.Policy.Origin, Argv0: audit.Escape(string(x.plan.Argv[0])), Code: code, Reason: exit.Reason, Fix: exit.Fix,
+	})
+}
+
+// RecordRefusal writes a start that was refused into the journal and returns the
+// record's id, empty if it could not be written. The refusal stands either way.
+func (m *Manager) RecordRefusal(rec audit.Record) (id string) {
+	rec, err := m.auditor.own(rec)
+	if err != nil {
+		m.cfg.Log.Error("audit: refusal not recorded", "err", err)
+		return ""
+	}
+	return rec.ID
 }
 
 // startReason says why init could not execute the command.

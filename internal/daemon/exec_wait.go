@@ -5,14 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/audit"
-	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/spawn"
 )
 
@@ -102,11 +100,13 @@ func (x *execution) timedOut(exited func()) api.Exit {
 	case <-gone:
 	case <-time.After(killGrace):
 	}
-	limit := x.plan.Spec.Limits.Timeout.String()
-	return api.Exit{
+	limit := x.plan.Spec.Limits.Timeout
+	exit := api.Exit{
 		Code: exitTimeout, Signal: int(unix.SIGTERM), Limits: "timeout",
-		Reason: fmt.Sprintf("stopped: time limit %s", limit), Fix: "--timeout with a longer time",
+		Reason: "stopped: time limit " + limit.String(), Fix: "--timeout " + (2 * limit).String(),
 	}
+	x.limited(&exit)
+	return exit
 }
 
 func endReason(ctx context.Context) string {
@@ -150,30 +150,6 @@ func (x *execution) control(cancel context.CancelCauseFunc) {
 			}
 			spawn.Signal(x.command, unix.Signal(c.Signal))
 		}
-	}
-}
-
-// overLimit says which limit a command ran into, with the peak. A command that
-// ended well in spite of one hears of it as a note.
-func (x *execution) overLimit(exit *api.Exit) {
-	limits, used := x.plan.Spec.Limits, x.j.env.group.Usage()
-	used.OOMKills -= x.before.OOMKills
-	used.PidsDenied -= x.before.PidsDenied
-	switch {
-	case limits.Memory > 0 && used.OOMKills > 0:
-		exit.Limits = "memory"
-		exit.Reason = fmt.Sprintf("killed: memory limit %s, peak %s", jail.FormatSize(limits.Memory), jail.FormatSize(used.MemoryPeak))
-		exit.Fix = "--memory with more, or limits: in the policy"
-	case limits.Pids > 0 && used.PidsDenied > 0:
-		exit.Limits = "pids"
-		exit.Reason = fmt.Sprintf("refused %d times to start a process: limit %d processes", used.PidsDenied, limits.Pids)
-		exit.Fix = "--pids with more, or limits: in the policy"
-	default:
-		return
-	}
-	if exit.Code == 0 {
-		x.events.note(exit.Reason, exit.Fix)
-		exit.Reason, exit.Fix = "", ""
 	}
 }
 

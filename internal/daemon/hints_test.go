@@ -24,6 +24,10 @@ func TestS24_AHintNeverAllowsMore(t *testing.T) {
 		"a denied name":    {wire.Event{Code: audit.CodeNameDenied, Name: "other.example"}, "omnijailctl exec --allow 'GET,HEAD other.example/**' -- …"},
 		"no such method":   {wire.Event{Code: audit.CodeNoRule, Method: "BREW", Authority: "api.github.com:443", Path: "/x"}, ""},
 		"a placeholder":    {wire.Event{Code: audit.CodePlaceholder, Method: "GET", Authority: "api.github.com:443", Path: "/x"}, ""},
+		"plain http":       {wire.Event{Code: audit.CodePlainHTTP, Method: "GET", Authority: "api.github.com:80", Path: "/x"}, "omnijailctl exec --allow 'GET http://api.github.com/x' -- …"},
+		"an address":       {wire.Event{Code: audit.CodeIPLiteral, Method: "GET", Authority: "192.0.2.1:443", Path: "/x"}, "omnijailctl exec --allow 'GET 192.0.2.1/x' -- …"},
+		"a longer address": {wire.Event{Code: audit.CodeIPLiteral, Method: "GET", Authority: "[2001:db8::1]:443", Path: "/x"}, "omnijailctl exec --allow 'GET [2001:db8::1]:443/x' -- …"},
+		"a stream":         {wire.Event{Code: audit.CodeRawTCP, Authority: "db.example:5432"}, "omnijailctl exec --allow 'tcp://db.example:5432' -- …"},
 		"shell characters": {wire.Event{Code: audit.CodeNoRule, Method: "GET", Authority: "api.github.com:443", Path: "/$(id)'x"}, `omnijailctl exec --allow 'GET api.github.com/$(id)'\''x' -- …`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -235,7 +235,7 @@ func (s *sources) failed(i int, o settled) {
 	rec, err := s.m.auditor.own(audit.Record{
 		Kind: audit.KindCredential, Jail: s.j.id.String(), UID: s.j.owner, Policy: s.j.spec.Policy.Name,
 		Credential: b.Name, Decision: audit.Deny, Code: string(audit.CodeCredential),
-		Reason: s.sourceText(i, o), Origin: b.Origin, Stderr: lines(o.Text),
+		Reason: s.sourceText(i, o), Origin: b.Origin, Stderr: lines(o.Text), Fix: mend(b.Sources),
 	})
 	if err != nil {
 		s.m.cfg.Log.Error("audit: credential failure not recorded", "err", err)

@@ -43,6 +43,29 @@ func noLogin(b creds.Binding, policy string) (text, hint string) {
 		"gh auth login (outside the jail; the token stays outside)"
 }
 
+// mend is what the owner of a credential may try outside: each of its sources, the
+// commands quoted by the one function for that.
+func mend(sources []creds.Source) string {
+	var try []string
+	for _, s := range sources {
+		switch s.Kind {
+		case creds.SourceEnv:
+			try = append(try, "set "+s.Env)
+		case creds.SourceCommand:
+			var quoted []string
+			for _, word := range s.Argv {
+				quoted = append(quoted, audit.ShellQuote(word))
+			}
+			try = append(try, "see that this prints it: "+strings.Join(quoted, " "))
+		case creds.SourceFile:
+			try = append(try, "write it to "+audit.ShellQuote(s.File)+", readable by you alone")
+		case creds.SourceSystemd:
+			try = append(try, "have the operator load "+audit.ShellQuote(s.Name)+" in the daemon's unit")
+		}
+	}
+	return strings.Join(try, ", or ")
+}
+
 // harmless is the entry to suggest: files of variables hold secrets, so another
 // comes before them.
 func harmless(names []string) string {

@@ -18,7 +18,7 @@ limits: {memory: 256MiB, pids: 64, open_files: 32, file_size: 1MiB, scratch: 4Mi
 		say  string // on standard error
 	}{
 		"memory": {[]string{"--memory", "64m", "--", "/usr/bin/python3", "-c", "x = bytearray(200 << 20)"}, 137,
-			"killed: memory limit 64 MiB, peak 64 MiB"},
+			"omnijailctl: killed: memory limit 64 MiB, peak 64 MiB, by python3\nhint: --memory 128m\n"},
 		"memory of the policy": {[]string{"--policy", "small", "--", "/usr/bin/python3", "-c", "x = bytearray(400 << 20)"}, 137,
 			"killed: memory limit 256 MiB"},
 		"a request never widens": {[]string{"--policy", "small", "--memory", "1g", "--", "/usr/bin/python3", "-c", "x = bytearray(400 << 20)"}, 137,

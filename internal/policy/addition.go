@@ -76,6 +76,10 @@ func words(items []Item) (out []string) {
 	return out
 }
 
+// Quote is one string as a YAML scalar, written by the encoder: nothing in it can
+// become another key, or move a terminal's cursor.
+func Quote(s string) string { return quoteYAML(s) }
+
 // Line is one list of a policy with the entries given, written by the encoder on
 // one line.
 func Line(key string, entries ...string) string {

@@ -47,6 +47,7 @@ func (s *Server) handler() http.Handler {
 				refused = s.serve(h, w, r, c)
 			}
 			if refused != nil {
+				s.recordRefusal(pattern, r, refused)
 				writeError(w, refused)
 			}
 		})

@@ -1,0 +1,61 @@
+package daemon
+
+import (
+	"fmt"
+
+	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+// overLimit says which limit a command ran into, with the peak and, where the
+// kernel says so, by whom. A command that ended well in spite of one hears of it
+// too.
+func (x *execution) overLimit(exit *api.Exit) {
+	limits, used := x.plan.Spec.Limits, x.j.env.group.Usage()
+	used.OOMKills -= x.before.OOMKills
+	used.PidsDenied -= x.before.PidsDenied
+	switch {
+	case limits.Memory > 0 && used.OOMKills > 0:
+		exit.Limits = "memory"
+		exit.Reason = fmt.Sprintf("killed: memory limit %s, peak %s", jail.FormatSize(limits.Memory), jail.FormatSize(used.MemoryPeak))
+		if name := x.j.env.group.Killed(); name != "" {
+			exit.Reason += ", by " + audit.Escape(name)
+		}
+		exit.Fix = "--memory " + twice(limits.Memory)
+	case limits.Pids > 0 && used.PidsDenied > 0:
+		exit.Limits = "pids"
+		exit.Reason = fmt.Sprintf("refused %d times to start a process: limit %d processes", used.PidsDenied, limits.Pids)
+		exit.Fix = fmt.Sprintf("--pids %d", 2*limits.Pids)
+	default:
+		return
+	}
+	x.limited(exit)
+	if exit.Code == 0 {
+		exit.Reason, exit.Fix = "", ""
+	}
+}
+
+// limited records that a command ran into a limit, and says so with the record's
+// id.
+func (x *execution) limited(exit *api.Exit) {
+	rec := audit.Record{
+		Kind: audit.KindDenial, Decision: audit.Deny, Code: string(audit.CodeLimit), Jail: x.j.id.String(), UID: x.j.owner,
+		Policy: x.plan.Spec.Policy.Name, Origin: x.plan.Spec.Policy.Origin, Argv0: audit.Escape(string(x.plan.Argv[0])),
+		Reason: exit.Reason, Fix: exit.Fix + ", or limits: in the policy, which a flag only narrows",
+	}
+	if written, err := x.m.auditor.own(rec); err == nil {
+		rec = written
+	}
+	x.events.send(api.Event{Denied: &api.Denied{ID: rec.ID, Kind: "limit", What: exit.Limits + ": " + exit.Reason, Fix: exit.Fix, Text: exit.Reason}})
+}
+
+// twice is double a number of bytes, as a flag takes it.
+func twice(n int64) string {
+	const mib, gib = 1 << 20, 1 << 30
+	n = (2*n + mib - 1) / mib * mib
+	if n%gib == 0 {
+		return fmt.Sprintf("%dg", n/gib)
+	}
+	return fmt.Sprintf("%dm", n/mib)
+}
