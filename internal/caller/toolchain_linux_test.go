@@ -217,6 +217,20 @@ func TestS20_WritableDirectoriesOfPath(t *testing.T) {
 	}
 }
 
+// What a jail makes of a toolchain's place is no place of a toolchain.
+func TestS20_APlantedToolchain(t *testing.T) {
+	dir := playground(t)
+	layout{
+		files: map[string]string{"home/clients/acme/bin/deploy": elf, "home/clients/acme/secret": ""},
+		links: map[string]string{"home/.local/share/uv/python": "HOME/home/clients/acme", "home/.nvm": "HOME/w/nvm", "w/nvm/versions/node": "HOME/home/clients"},
+	}.make(t, dir)
+	r := request(dir)
+	r.View.Grants = append(r.View.Grants, jail.Grant{Path: dir + "/home/.local/share", Write: true})
+	r.Argv0, r.Path = []byte("deploy"), dir+"/home/clients/acme/bin"
+	_, err := open(t, Options{Request: r})
+	refused(t, err, "not_visible", "read_paths: ["+dir+"/home/clients/acme/bin/deploy]")
+}
+
 func TestS20_AVirtualEnvironmentOfAToolchain(t *testing.T) {
 	dir := playground(t)
 	layout{

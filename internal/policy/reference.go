@@ -10,6 +10,9 @@ func fromReference(n *node, rep *report) (*node, bool) {
 	n = r.unwrap(n)
 	r.rename(n, "type", "backend")
 	r.rename(n, "unix_socket", "unix_sockets")
+	if s := n.get("unix_sockets"); r.used && s != nil && s.kind == scalar && s.tag == tagString {
+		*s = node{kind: list, at: s.at, items: []*node{{text: s.text, at: s.at}}}
+	}
 	r.writeFiles(n)
 	r.copyOnWrite(n)
 	r.scan(n)

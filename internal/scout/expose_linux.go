@@ -1,9 +1,6 @@
 package scout
 
 import (
-	"errors"
-	"os"
-
 	"github.com/omnijail/omnijail/internal/child"
 )
 
@@ -25,22 +22,37 @@ func (s *session) expose(p, program string) error {
 	if beside == "" {
 		return nil
 	}
-	at, err := canonical(beside)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+	if at, ok := s.installedAt(beside); ok {
+		return s.exposeRoot(at)
 	}
+	return nil
+}
+
+// installedAt returns the canonical path of a toolchain's place; ok is false when
+// there is none for this caller, or when a command could have laid the way to it.
+func (s *session) installedAt(p string) (at string, ok bool) {
+	places, err := trail(p)
 	if err != nil {
-		return refuse("not_visible", "cannot look at %s, which %s needs: %v", beside, p, err)
+		return "", false
 	}
-	return s.exposeRoot(at)
+	trees, err := s.writableTrees()
+	if err != nil {
+		return "", false
+	}
+	for _, place := range places {
+		if _, inside, err := s.mounts.inside(trees, place.path); err != nil || inside {
+			return "", false
+		}
+	}
+	return places[len(places)-1].path, true
 }
 
 // toolchainOf returns the toolchain that p lies in, and the root it needs.
 func (s *session) toolchainOf(p string) (root string, t toolchain, found bool) {
 	for _, t := range toolchains {
-		at, err := canonical(t.under(s.req.User.Home))
-		if err != nil {
-			continue // not installed, or not for this caller
+		at, ok := s.installedAt(t.under(s.req.User.Home))
+		if !ok {
+			continue
 		}
 		if root, ok := t.root(at, p); ok {
 			return root, t, true
