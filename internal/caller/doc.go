@@ -6,7 +6,7 @@
 // pins, vetted stdio, sealed secrets. Resolve lends it the staged trees and gets a
 // descriptor per name to mask or protect below them. ResolveSource has the value
 // of a credential written from a file or a command into a pipe that the daemon
-// passes on unread.
+// passes on unread. StartWatch has one watch for new names while a command runs.
 //
 // A scout is worth as much as the caller's own word, and may hang for ever on a
 // file system of the caller's. So every answer is bounded and checked for shape,

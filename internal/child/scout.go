@@ -1,7 +1,7 @@
 package child
 
 // ScoutAsk is the first packet to a scout: who it becomes and what it does then.
-// Exactly one of Open, Source, Observe and Pump is set.
+// Exactly one of Open, Source, Observe, Pump and Watch is set.
 type ScoutAsk struct {
 	As Credential `json:"as"`
 	// Listeners are the paths of our own sockets, as bound: a connection to one
@@ -11,6 +11,7 @@ type ScoutAsk struct {
 	Source    *SourceRequest  `json:"source,omitempty"`
 	Observe   *ObserveRequest `json:"observe,omitempty"`
 	Pump      *PumpRequest    `json:"pump,omitempty"`
+	Watch     *WatchRequest   `json:"watch,omitempty"`
 }
 
 // Credential is what the kernel says of the caller. A scout with uid 0 or gid 0

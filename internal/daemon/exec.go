@@ -45,6 +45,8 @@ type execution struct {
 	command     *os.File // pidfd of the command
 	protections []string // places in the jail whose mounts must stay
 	brake       brake
+	watch       *newNames           // nil where the command can write nothing of the caller's
+	found       int                 // names that it has reported
 	end         func(reason string) // ends the command; first call counts
 	before      cgroup.Usage        // of the jail, when the command came
 }

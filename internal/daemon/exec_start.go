@@ -31,6 +31,9 @@ const startTimeout = 10 * time.Second
 func (x *execution) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	if err := x.watchNames(ctx); err != nil {
+		return err
+	}
 	staged, err := x.stage(ctx)
 	if err != nil {
 		return err
@@ -94,6 +97,9 @@ func (x *execution) letGo(ctx context.Context, channel *spawn.Channel) (err erro
 	}
 	x.undo.Add(x.command.Close)
 	if err = x.watchMounts(); err != nil {
+		return err
+	}
+	if err = x.watchBegins(ctx); err != nil {
 		return err
 	}
 	if _, err = x.m.auditor.own(audit.Record{

@@ -56,6 +56,7 @@ func (x *execution) wait(ctx context.Context) api.Exit {
 	x.brake.end()
 	x.group.Kill()
 	x.reap()
+	x.lastLook()
 	return exit
 }
 

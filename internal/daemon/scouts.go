@@ -8,8 +8,8 @@ import (
 	"github.com/omnijail/omnijail/internal/cgroup"
 )
 
-// readyScouts is how many scouts wait to be asked.
-const readyScouts = 2
+// readyScouts is how many scouts wait to be asked: an exec takes two.
+const readyScouts = 4
 
 // scout is one that waits, in a cgroup of its own. It serves one exec, and its
 // cgroup is removed with it: a scout that has been somebody is nobody else's.

@@ -26,6 +26,7 @@ type Spec struct {
 	Limits    Limits
 	ProxyEnv  bool
 	OnMisuse  string // "deny" or "freeze"
+	Detect    bool   // protect_new: detect
 	BodyCheck bool   // placeholder_in_body: deny
 	Observe   bool   // refused files and system calls are reported
 	// Of a jail that takes several commands.

@@ -50,6 +50,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		Closed:    doc.requestKeys(),
 		Publish:   ports(doc.Publish, req.Publish),
 		NodePorts: ports(doc.NodePorts, req.NodePorts),
+		Detect:    doc.ProtectNew.Text == "detect",
 	}
 	if spec.MaxAge == 0 {
 		spec.MaxAge = DefaultMaxAge

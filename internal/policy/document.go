@@ -37,6 +37,7 @@ type Document struct {
 	Rules       []Rule
 	Credentials []Credential
 	OnMisuse    string // "deny" or "freeze"; empty is deny
+	ProtectNew  Item   // "quarantine" or "detect"; empty is quarantine
 	BodyCheck   bool   // placeholder_in_body: deny
 	Limits      jail.Limits
 	Observe     bool          // refused files and system calls are reported

@@ -9,7 +9,7 @@ import (
 // later are the keys of the language that this build does not enforce. Each is
 // refused by name, because a policy that is obeyed in part is a trap.
 var later = []string{
-	"protect_new", "home", "scratch", "cache", "gpu",
+	"home", "scratch", "cache", "gpu",
 	"deny_addresses", "proxy_env", "on_reflection",
 }
 
@@ -46,6 +46,7 @@ var keys = map[string]keyFunc{
 	"allow_network":       func(d *decoder, k string, n *node) { d.allowNetwork = n; d.boolean(k, n) },
 	"credential_proxy":    (*decoder).credentials,
 	"on_misuse":           func(d *decoder, k string, n *node) { d.doc.OnMisuse = d.oneOf(k, n, "deny", "freeze") },
+	"protect_new":         (*decoder).protectNew,
 	"on_replaced":         (*decoder).onReplaced,
 	"placeholder_in_body": func(d *decoder, k string, n *node) { d.doc.BodyCheck = d.oneOf(k, n, "audit", "deny") == "deny" },
 	"limits":              (*decoder).limits,

@@ -118,6 +118,11 @@ func (d *decoder) passthrough(key string, n *node) {
 	}
 }
 
+// protectNew takes what becomes of a file that would run by itself outside.
+func (d *decoder) protectNew(key string, n *node) {
+	d.doc.ProtectNew = Item{d.oneOf(key, n, "quarantine", "detect"), n.at}
+}
+
 // onReplaced takes what becomes of a command whose protected files are replaced
 // outside. To protect what is new there instead is not built.
 func (d *decoder) onReplaced(key string, n *node) {

@@ -67,6 +67,9 @@ func (d *Document) showWeak() []string {
 	for _, w := range d.Weaken {
 		out = append(out, fmt.Sprintf("%s (%s): %s", w.Text, w.At, weakeningTexts[jail.Weakening(w.Text)]))
 	}
+	if d.ProtectNew.Text == "detect" {
+		out = append(out, fmt.Sprintf("protect_new: detect (%s): a file that the command makes and that runs by itself outside stays where it is", d.ProtectNew.At))
+	}
 	return out
 }
 

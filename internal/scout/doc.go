@@ -13,6 +13,10 @@
 // executable and the git identity, and answers with one child.OpenReply. Then it
 // waits for the staged trees and answers with a descriptor per name below them.
 //
+// Asked to watch, it looks for names that a command makes and that run by
+// themselves outside, and moves them aside while the daemon keeps the command
+// still. It speaks in child.WatchFrames.
+//
 // Asked for a source, it writes the value to the pipe that came along and answers
 // with a child.SourceReply.
 package scout

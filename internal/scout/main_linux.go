@@ -60,6 +60,9 @@ func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File) error {
 	case err == nil:
 		err = narrow()
 	}
+	if ask.Watch != nil {
+		return serveWatch(conn, ask.Watch, files, err)
+	}
 	if err != nil {
 		return conn.Send(child.OpenReply{Err: refusal(err)})
 	}

@@ -137,6 +137,35 @@ func (c *Conn) recvPacket() ([]byte, []*os.File, error) {
 	return buf[:n], files, err
 }
 
+// SendFrame sends b as one packet, for what is not JSON.
+func (c *Conn) SendFrame(b []byte) error {
+	err := c.raw(false, func(fd int) error { return unix.Sendto(fd, b, unix.MSG_NOSIGNAL, nil) })
+	if err != nil {
+		return fmt.Errorf("send frame: %w", err)
+	}
+	return nil
+}
+
+// RecvFrame receives one packet of at most max bytes. Descriptors that come with
+// it are dropped by the kernel. The end of the stream is io.EOF.
+func (c *Conn) RecvFrame(max int) ([]byte, error) {
+	buf := make([]byte, max+1)
+	var n int
+	err := c.raw(true, func(fd int) (err error) {
+		n, _, _, _, err = unix.Recvmsg(fd, buf, nil, 0)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("receive frame: %w", err)
+	case n == 0:
+		return nil, io.EOF
+	case n > max:
+		return nil, errors.New("receive frame: too long")
+	}
+	return buf[:n], nil
+}
+
 // raw runs op, again after a signal, waiting where the end does not block.
 func (c *Conn) raw(read bool, op func(fd int) error) error {
 	rc, err := c.f.SyscallConn()
