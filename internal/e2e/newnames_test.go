@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// outside runs a program as a user, outside of any jail.
-func (n *Node) outside(t testing.TB, uid uint32, dir string, args ...string) (string, error) {
+// asUser runs a program as a user, outside of any jail.
+func (n *Node) asUser(t testing.TB, uid uint32, dir string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
@@ -36,7 +36,7 @@ func (n *Node) repository(t testing.TB) (dir string) {
 	}
 	dir = n.Workspace(t, Alice, map[string]string{"file": "1\n", ".gitignore": ".cache\ntick\n", ".cache/x": "", "deep/down/x": ""})
 	for _, c := range []string{"git init -q", "rm -r .git/hooks", "git add .", "git commit -qm one", "git commit -q --allow-empty -m two"} {
-		if out, err := n.outside(t, Alice, dir, strings.Fields(c)...); err != nil {
+		if out, err := n.asUser(t, Alice, dir, strings.Fields(c)...); err != nil {
 			t.Fatalf("%s: %v\n%s", c, err, out)
 		}
 	}
@@ -45,7 +45,7 @@ func (n *Node) repository(t testing.TB) (dir string) {
 
 // The ways to have a program run by a git command outside. Prepared files do
 // nothing yet; one rename plants them.
-var vectors = []struct {
+var plants = []struct {
 	name, config, prepare, plant, outside string
 }{
 	{"commondir", "", `cp -r .git .cache/evil; fs >> .cache/evil/config; echo ../.cache/evil > .cache/c`,
@@ -73,7 +73,7 @@ var vectors = []struct {
 // comes just after one: what runs within the moment before the stop is the stated
 // residue. It returns whether the program ran.
 func attack(t *testing.T, n *Node, vector int, policy string) (ran bool, stderr string) {
-	v := vectors[vector]
+	v := plants[vector]
 	dir := n.repository(t)
 	if v.config != "" {
 		f, err := os.OpenFile(filepath.Join(dir, ".git/config"), os.O_APPEND|os.O_WRONLY, 0)
@@ -109,7 +109,7 @@ func attack(t *testing.T, n *Node, vector int, policy string) (ran bool, stderr 
 	var loop sync.WaitGroup
 	loop.Go(func() {
 		for {
-			n.outside(t, Alice, dir, strings.Fields(v.outside)...)
+			n.asUser(t, Alice, dir, strings.Fields(v.outside)...)
 			f, err := os.OpenFile(tick, os.O_APPEND|os.O_WRONLY, 0)
 			if err == nil {
 				f.Write([]byte("x"))
@@ -117,7 +117,7 @@ func attack(t *testing.T, n *Node, vector int, policy string) (ran bool, stderr 
 			}
 			select {
 			case <-ended:
-				n.outside(t, Alice, dir, strings.Fields(v.outside)...)
+				n.asUser(t, Alice, dir, strings.Fields(v.outside)...)
 				return
 			case <-time.After(50 * time.Millisecond):
 			}
@@ -138,7 +138,7 @@ func TestS08_NothingPlantedRunsOutside(t *testing.T) {
 	n := NewNode(t, Options{NoLab: true, Policy: map[string]string{
 		"watched": "caller: [cwd, env]\nwrite_paths: [.]\n", "detected": "caller: [cwd, env]\nwrite_paths: [.]\nprotect_new: detect\n",
 	}})
-	for i, v := range vectors {
+	for i, v := range plants {
 		t.Run(v.name, func(t *testing.T) {
 			ran, stderr := attack(t, n, i, "watched")
 			if ran {
