@@ -1,7 +1,7 @@
 package child
 
 // ScoutAsk is the first packet to a scout: who it becomes and what it does then.
-// Exactly one of Open, Source, Observe, Pump and Watch is set.
+// Exactly one of its other fields is set.
 type ScoutAsk struct {
 	As Credential `json:"as"`
 	// Listeners are the paths of our own sockets, as bound: a connection to one
@@ -12,6 +12,7 @@ type ScoutAsk struct {
 	Observe   *ObserveRequest `json:"observe,omitempty"`
 	Pump      *PumpRequest    `json:"pump,omitempty"`
 	Watch     *WatchRequest   `json:"watch,omitempty"`
+	Gate      *GateRequest    `json:"gate,omitempty"`
 }
 
 // Credential is what the kernel says of the caller. A scout with uid 0 or gid 0

@@ -57,6 +57,9 @@ func (x *execution) open(ctx context.Context) error {
 		x.j.proc.end(err)
 		return errEgressGone
 	}
+	if err := x.gate(ctx); err != nil {
+		return err
+	}
 	return x.credentials(ctx, env)
 }
 

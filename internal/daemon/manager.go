@@ -62,6 +62,7 @@ type Manager struct {
 	empty    *sync.Cond // when the last jail is gone
 	node     *trust.Node
 	crowded  crowded
+	ports    portTable
 	epoch    uint64               // how often the configuration has changed
 	still    func(Holding) string // the last change's judgement; nil before the first
 

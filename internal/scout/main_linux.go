@@ -57,6 +57,8 @@ func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File) error {
 		return serveObserve(conn, *ask.Observe, files, err)
 	case ask.Pump != nil:
 		return servePump(conn, *ask.Pump, files, err)
+	case ask.Gate != nil:
+		return serveGate(conn, *ask.Gate, files, err)
 	case err == nil:
 		err = narrow()
 	}

@@ -23,7 +23,8 @@ const (
 	last, more = 0, 1
 )
 
-// Conn is one end. It is not for concurrent use, save SetDeadline and Close.
+// Conn is one end. One goroutine may send while another receives; SetDeadline and
+// Close are for any.
 type Conn struct{ f *os.File }
 
 // New wraps an end that was inherited. Conn owns f from now on.

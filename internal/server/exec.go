@@ -120,9 +120,6 @@ func granted(spec *jail.Spec, c *caller) *api.Error {
 				Hint("access entry of omnijaild.yaml: sources: [%s]", kind)
 		}
 	}
-	if len(spec.Publish)+len(spec.NodePorts) > 0 {
-		return api.Refuse(http.StatusForbidden, "not_built", "publish and node ports: this build does not enforce it yet")
-	}
 	if len(spec.Publish) > 0 && !c.access.Publish {
 		return api.Refuse(http.StatusForbidden, "publish_access", "your access does not let a jail's port be published").
 			Hint("access entry of omnijaild.yaml: publish: true")

@@ -31,6 +31,14 @@ func Still(set *config.Config, n config.Names) func(daemon.Holding) string {
 				return fmt.Sprintf("ended: access to %q sources was withdrawn", kind)
 			}
 		}
+		if len(h.Spec.Publish) > 0 && !access.Publish {
+			return "ended: access to published ports was withdrawn"
+		}
+		for _, p := range h.Spec.NodePorts {
+			if !access.MayReach(p) {
+				return fmt.Sprintf("ended: access to port %d of the node was withdrawn", p)
+			}
+		}
 		if own {
 			return ""
 		}

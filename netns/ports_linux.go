@@ -1,0 +1,52 @@
+package netns
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// Listen listens on a port of 127.0.0.1 in the namespace.
+func (n *Net) Listen(port uint16) (*os.File, error) {
+	var f *os.File
+	err := n.inside(func() (err error) {
+		if f, err = socket(netip.AddrFrom4([4]byte{127, 0, 0, 1}), unix.SOCK_STREAM, unix.IPPROTO_TCP); err != nil {
+			return err
+		}
+		fd := int(f.Fd())
+		if err = unix.Bind(fd, sockaddr(netip.AddrFrom4([4]byte{127, 0, 0, 1}), int(port))); err == nil {
+			err = unix.Listen(fd, backlog)
+		}
+		if err != nil {
+			f.Close()
+			return fmt.Errorf("listen on port %d of the jail: %w", port, err)
+		}
+		return nil
+	})
+	return f, err
+}
+
+// Socket makes an unconnected socket of TCP over IPv4 in the namespace.
+func (n *Net) Socket() (*os.File, error) {
+	var f *os.File
+	err := n.inside(func() (err error) {
+		f, err = socket(netip.IPv4Unspecified(), unix.SOCK_STREAM, unix.IPPROTO_TCP)
+		return err
+	})
+	return f, err
+}
+
+// inside runs f on a thread that is in the namespace and ends with it.
+func (n *Net) inside(f func() error) error {
+	return onThread(func() error {
+		err := unix.Setns(int(n.ns.Fd()), unix.CLONE_NEWNET)
+		runtime.KeepAlive(n)
+		if err != nil {
+			return fmt.Errorf("enter network namespace: %w", err)
+		}
+		return f()
+	})
+}
