@@ -1,7 +1,7 @@
 package child
 
 // ScoutAsk is the first packet to a scout: who it becomes and what it does then.
-// Exactly one of its other fields is set.
+// Exactly one of the fields after Listeners is set.
 type ScoutAsk struct {
 	As Credential `json:"as"`
 	// Listeners are the paths of our own sockets, as bound: a connection to one
