@@ -91,6 +91,11 @@ func (c *Client) Copy(ctx context.Context, path string, query url.Values, w io.W
 	return err
 }
 
+// DeleteInto removes resources and reads the answer into out.
+func (c *Client) DeleteInto(ctx context.Context, path string, out any) error {
+	return c.call(ctx, "DELETE", path, nil, out)
+}
+
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	resp, done, err := c.roundTrip(ctx, method, path, in)
 	if err != nil {

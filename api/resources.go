@@ -57,6 +57,25 @@ type Signal struct {
 	Signal int `json:"signal"`
 }
 
+// Cache is what tools in the jails of one policy and workspace keep: GET /v1/caches
+// and /v1/caches/{id}.
+type Cache struct {
+	ID        string    `json:"id"`
+	UID       uint32    `json:"uid"` // of the jails
+	Policy    string    `json:"policy"`
+	Workspace string    `json:"workspace"`
+	Size      int64     `json:"size"` // bytes, when it was last measured
+	Used      time.Time `json:"used"` // when a command with it last began or ended
+	InUse     bool      `json:"in_use"`
+}
+
+// CachesRemoved answers DELETE /v1/caches: the IDs of those that were removed, and
+// of those that were not, because a jail has them.
+type CachesRemoved struct {
+	Removed []string `json:"removed"`
+	InUse   []string `json:"in_use"`
+}
+
 // Policy is one policy by name: GET /v1/policies and /v1/policies/{name}. The
 // names of variables tell a client what to send; values and sources stay home.
 type Policy struct {

@@ -11,7 +11,6 @@ import (
 var laterVerbs = map[string]string{
 	"rearm":   "session jails",
 	"creds":   "credentials of session jails",
-	"cache":   "caches",
 	"box":     "remote boxes",
 	"sandbox": "remote boxes",
 	"hosts":   "managed hosts",

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/caches"
 	"github.com/omnijail/omnijail/internal/cgroup"
 	"github.com/omnijail/omnijail/internal/cleanup"
 	"github.com/omnijail/omnijail/internal/config"
@@ -128,6 +129,9 @@ func (h *house) parts(set *config.Config, log *slog.Logger) (c daemon.Config, er
 		return c, err
 	}
 	h.undo.Add(c.Journal.Close)
+	if c.Caches, err = caches.Open(filepath.Join(set.StateDir, "cache")); err != nil {
+		return c, err
+	}
 	if c.Backends, err = h.backends(set); err != nil {
 		return c, err
 	}

@@ -13,6 +13,7 @@ type ScoutAsk struct {
 	Pump      *PumpRequest    `json:"pump,omitempty"`
 	Watch     *WatchRequest   `json:"watch,omitempty"`
 	Gate      *GateRequest    `json:"gate,omitempty"`
+	Cache     *CacheRequest   `json:"cache,omitempty"`
 }
 
 // Credential is what the kernel says of the caller. A scout with uid 0 or gid 0
@@ -64,4 +65,19 @@ type SourceReply struct {
 	Exit   int    `json:"exit,omitempty"` // of a command that failed
 	Reason string `json:"reason,omitempty"`
 	Fix    string `json:"fix,omitempty"`
+}
+
+// CacheRequest asks what lies in the directories whose descriptors come with it,
+// or for all that to be removed.
+type CacheRequest struct {
+	Empty  bool  `json:"empty"`  // remove it
+	Enough int64 `json:"enough"` // bytes after which counting may stop
+	Millis int64 `json:"millis"` // time after which the scout stops
+}
+
+// CacheReply says what was found. It is worth as much as the caller's own word.
+type CacheReply struct {
+	Bytes int64  `json:"bytes"`
+	More  bool   `json:"more"` // there may be more, or some is left
+	Err   string `json:"err,omitempty"`
 }

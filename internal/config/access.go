@@ -31,11 +31,17 @@ type Access struct {
 	NodePorts []string `yaml:"node_ports"`
 	// Jails bounds how many jails one uid has at a time; 0 is 64.
 	Jails int `yaml:"jails"`
+	// Cache bounds what the caches of one uid hold together; 0 is 20GiB. The one
+	// that was not used for the longest time gives way.
+	Cache Size `yaml:"cache"`
 	// SystemUIDs admits jails of uids below the system limit.
 	SystemUIDs []uint32 `yaml:"system_uids"`
 }
 
-const defaultJails = 64
+const (
+	defaultJails = 64
+	defaultCache = 20 << 30
+)
 
 // DefaultAccess is what holds without an access key.
 func DefaultAccess(group string) Access {
@@ -70,6 +76,9 @@ func (a *Access) check(i int) (errs []error) {
 	if a.Jails == 0 {
 		a.Jails = defaultJails
 	}
+	if a.Cache == 0 {
+		a.Cache = defaultCache
+	}
 	return errs
 }
 
@@ -89,7 +98,7 @@ type Names struct {
 // Decide returns the first entry that holds for s, or nil: refuse. Root has all.
 func Decide(entries []Access, s Subject, n Names) *Access {
 	if s.UID == 0 && !s.Confined {
-		all := Access{Policies: []string{"own", "*"}, Sources: []string{"env", "file", "command", "systemd"}, Publish: true, NodePorts: []string{"*"}, Jails: 1 << 20}
+		all := Access{Policies: []string{"own", "*"}, Sources: []string{"env", "file", "command", "systemd"}, Publish: true, NodePorts: []string{"*"}, Jails: 1 << 20, Cache: defaultCache}
 		for _, w := range jail.Weakenings {
 			all.Weaken = append(all.Weaken, string(w))
 		}

@@ -27,7 +27,7 @@ type Config struct {
 	// RunDir holds the socket, the journal of live jails and the staging
 	// directory; it is emptied by a reboot.
 	RunDir string `yaml:"run_dir"`
-	// StateDir holds the audit file.
+	// StateDir holds the audit file, and the caches of jails.
 	StateDir string `yaml:"state_dir"`
 	// PolicyDir holds root-owned policies, NAME.yaml each.
 	PolicyDir string `yaml:"policy_dir"`
@@ -76,13 +76,16 @@ type Limits struct {
 	// Scratch is the size of its home, and of its /tmp, in memory; at least
 	// 1MiB.
 	Scratch Size `yaml:"scratch"`
+	// Cache is what its cache may hold on the disk, and what it is when nobody
+	// says; at least 1MiB. Without it, 5GiB.
+	Cache Size `yaml:"cache"`
 }
 
 // Jail returns the limits in the jail's own vocabulary.
 func (l Limits) Jail() jail.Limits {
 	return jail.Limits{
 		Timeout: time.Duration(l.Timeout), Memory: int64(l.Memory), Pids: l.Pids, CPU: int64(l.CPU),
-		OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize), Scratch: int64(l.Scratch),
+		OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize), Scratch: int64(l.Scratch), Cache: int64(l.Cache),
 	}
 }
 

@@ -68,7 +68,7 @@ func (x *execution) start(ctx context.Context) error {
 	x.undo.Add(cmd.Status.Close)
 	x.process, err = x.m.cfg.Spawner.Start(cmd, spawn.Options{
 		Netns: x.j.env.net.FD(), Cgroup: x.group.Dir(), Enter: x.group.Enter,
-		Stage: func() error { return staged.plan.Apply(x.m.cfg.StageDir, staged.files, x.opened.Reply.Grants) },
+		Stage: func() error { return staged.plan.Apply(x.m.cfg.StageDir, staged.files, staged.grants) },
 	})
 	if err != nil {
 		return err
@@ -155,8 +155,9 @@ func (x *execution) started() *api.Started {
 type staging struct {
 	plan   stage.Plan
 	files  stage.Descriptors
-	places []child.Place // for the wall behind the mounts
-	turn   func()        // gives back the turn of a start with many names
+	places []child.Place    // for the wall behind the mounts
+	grants []jail.OpenGrant // the caller's, then those of the cache
+	turn   func()           // gives back the turn of a start with many names
 }
 
 // stage clones the grants, has the scout find the names below them, and plans.
@@ -184,11 +185,14 @@ func (x *execution) stage(ctx context.Context) (_ *staging, err error) {
 		return nil, err
 	}
 	st.files.Names, st.files.Layers = below.Names, below.Layers
+	if err := x.stageCache(ctx, st); err != nil {
+		return nil, err
+	}
 	if err := x.terminal(st); err != nil {
 		return nil, err
 	}
 	node := x.m.trustNode()
-	layout, err := x.layout(node)
+	layout, err := x.layout(node, st.grants)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +227,7 @@ func (x *execution) terminal(st *staging) error {
 
 // layout is the file system of this jail: the node's system directories, the
 // composed /etc, and the grants.
-func (x *execution) layout(node *trust.Node) (stage.Layout, error) {
+func (x *execution) layout(node *trust.Node, grants []jail.OpenGrant) (stage.Layout, error) {
 	env, spec, user := &x.j.env, x.plan.Spec, x.plan.User
 	home := policy.ScratchHome(user)
 	inside := user
@@ -236,7 +240,7 @@ func (x *execution) layout(node *trust.Node) (stage.Layout, error) {
 		return stage.Layout{}, err
 	}
 	l := stage.Layout{
-		User: inside, Home: home, Grants: x.opened.Reply.Grants,
+		User: inside, Home: home, Grants: grants,
 		Scratch: tmpfsSize(spec.OCI.Mounts, home), Tmp: tmpfsSize(spec.OCI.Mounts, "/tmp"), Shm: tmpfsSize(spec.OCI.Mounts, "/dev/shm"),
 	}
 	place(&l, tree)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/caches"
 	"github.com/omnijail/omnijail/internal/cgroup"
 	"github.com/omnijail/omnijail/internal/config"
 	"github.com/omnijail/omnijail/internal/jail"
@@ -31,6 +32,7 @@ type Config struct {
 	Networks *netns.Pool
 	Spawner  *spawn.Pool
 	Cgroups  *cgroup.Instance
+	Caches   *caches.Store
 	Backends map[string]jail.Backend
 	Init     *os.File // omnijail-init in a sealed memfd
 	Self     *os.File // this program, for the egress processes
@@ -70,6 +72,7 @@ type Manager struct {
 	scouts   *stock[*scout]
 	mounts   *mountwatch.Watcher
 	scoutNo  atomic.Uint64
+	caches   *cacheKeeper
 }
 
 // New returns a Manager without jails. Close ends it.
@@ -92,6 +95,7 @@ func New(cfg Config) (*Manager, error) {
 	m.metrics.depths(cfg.Networks.Ready, m.auditor.waiting)
 	m.prepared = m.newRoots()
 	m.scouts = newStock(readyScouts, m.newScout)
+	m.caches = newCacheKeeper(m)
 	return m, nil
 }
 
@@ -123,6 +127,7 @@ type Plan struct {
 	Epoch     uint64 // Manager.Epoch before the configuration was read that decided it
 	Confined  bool   // the caller is, more than the daemon
 	MaxJails  int
+	MaxCache  int64 // bytes of all caches of the caller's
 	User      jail.User
 	Spec      *jail.Spec
 	Argv      [][]byte
@@ -227,6 +232,7 @@ func (m *Manager) Close() {
 	m.prepared.close()
 	m.scouts.close()
 	m.mounts.Close()
+	m.caches.close()
 }
 
 const stopping = "omnijaild is stopping"

@@ -94,6 +94,8 @@ func TestS14_OthersSeeAndCommandNothing(t *testing.T) {
 	id, event, end := held(t, n)
 	defer end()
 	unknown := jail.NewID().String()
+	n.Run(t, Ctl{UID: Alice, Args: []string{"exec", "--write", ".", "--", "true"}}).Want(t, 0)
+	cache := n.caches(t, Alice)[0].ID
 
 	for _, op := range operations(t) {
 		method, path := op[0], op[1]
@@ -103,6 +105,9 @@ func TestS14_OthersSeeAndCommandNothing(t *testing.T) {
 		mine, none := id, unknown
 		if strings.Contains(path, "events") || strings.Contains(path, "audit") {
 			mine, none = event, "ffffffff"
+		}
+		if strings.Contains(path, "caches") {
+			mine, none = cache, strings.Repeat("f", len(cache))
 		}
 		at := func(id string) string { return strings.ReplaceAll(path, "{id}", id) }
 		foreign, missing := ask(t, n, Bob, method, at(mine), ""), ask(t, n, Bob, method, at(none), "")
@@ -186,7 +191,7 @@ func TestS14_WhoMayAskAtAll(t *testing.T) {
 func TestS14_VerbsOfPartsNotBuilt(t *testing.T) {
 	n := NewNode(t, Options{NoLab: true})
 	for _, args := range [][]string{
-		{"rearm", "x"}, {"creds", "ls"}, {"cache", "ls"},
+		{"rearm", "x"}, {"creds", "ls"},
 		{"policy", "apply"}, {"policy", "suggest"}, {"audit", "prove", "x"}, {"box", "ls"}, {"hosts", "ls"},
 	} {
 		o := n.Run(t, Ctl{UID: Alice, Args: args})
@@ -198,7 +203,7 @@ func TestS14_VerbsOfPartsNotBuilt(t *testing.T) {
 			t.Errorf("%q: exit %d, %q", args, o.Exit, o.Stderr)
 		}
 	}
-	for _, op := range []string{"PUT /v1/jails/x/policy", "GET /v1/jails/x/creds", "POST /v1/jails/x/rearm", "GET /v1/caches"} {
+	for _, op := range []string{"PUT /v1/jails/x/policy", "GET /v1/jails/x/creds", "POST /v1/jails/x/rearm"} {
 		method, path, _ := strings.Cut(op, " ")
 		if a := ask(t, n, Alice, method, path, "{}"); a.status != 404 && a.status != 405 {
 			t.Errorf("%s: %v", op, a)

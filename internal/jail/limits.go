@@ -16,11 +16,16 @@ type Limits struct {
 	OpenFiles int64 // descriptors of one process
 	FileSize  int64 // bytes of one file
 	Scratch   int64 // bytes of the home and of /tmp, each
+	Cache     int64 // bytes of the cache; zero is DefaultCache
 }
 
 // Least is what a limit must leave: our own processes and descriptors stand in
 // the same jail before the command does. Zero is no bound.
-var Least = Limits{Memory: 16 << 20, Pids: 16, OpenFiles: 16, Scratch: 1 << 20}
+var Least = Limits{Memory: 16 << 20, Pids: 16, OpenFiles: 16, Scratch: 1 << 20, Cache: 1 << 20}
+
+// DefaultCache is what a cache may hold where nobody says, in bytes: it is on a disk
+// that others need too.
+const DefaultCache = 5 << 30
 
 // Check says which limit is negative or leaves less than Least.
 func (l Limits) Check() error {
@@ -36,6 +41,7 @@ func (l Limits) Check() error {
 		{"open_files", l.OpenFiles, Least.OpenFiles, decimal},
 		{"file_size", l.FileSize, 0, FormatSize},
 		{"scratch", l.Scratch, Least.Scratch, FormatSize},
+		{"cache", l.Cache, Least.Cache, FormatSize},
 	} {
 		switch {
 		case v.has < 0:
@@ -59,6 +65,7 @@ func (l Limits) Narrow(o Limits) Limits {
 		OpenFiles: smaller(l.OpenFiles, o.OpenFiles),
 		FileSize:  smaller(l.FileSize, o.FileSize),
 		Scratch:   smaller(l.Scratch, o.Scratch),
+		Cache:     smaller(l.Cache, o.Cache),
 	}
 }
 

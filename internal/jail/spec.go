@@ -24,6 +24,7 @@ type Spec struct {
 	Bindings  []creds.Binding
 	Env       EnvPlan
 	Limits    Limits
+	Cache     Cache
 	ProxyEnv  bool
 	OnMisuse  string // "deny" or "freeze"
 	Detect    bool   // protect_new: detect
@@ -35,6 +36,13 @@ type Spec struct {
 	// Ports of TCP on loopback, each the same number on both sides.
 	Publish   []uint16 // the jail's, on the node
 	NodePorts []uint16 // the node's, in the jail
+}
+
+// Cache says which of the caller's caches the jail has in its home. What is written
+// for one policy or workspace is never seen for another.
+type Cache struct {
+	Workspace string // empty for no cache
+	Policy    string // digest of the policy with what the request added
 }
 
 // PolicyRef says which policy decides, for messages, audit and revocation.

@@ -118,7 +118,9 @@ func added(d *Document, req Request, rep *report) *Document {
 	if len(rep.errs) > 0 {
 		return d
 	}
-	out := decodeNative(merge(n, extra), false, rep)
+	n = merge(n, extra)
+	out := decodeNative(n, false, rep)
+	out.tree = n
 	out.Ref, out.Closed, out.Files, out.Notes = d.Ref, d.Closed, d.Files, d.Notes
 	return out
 }

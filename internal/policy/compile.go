@@ -32,13 +32,14 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 	home := ScratchHome(req.User)
 	v := &view{doc: doc, req: req, facts: facts, home: home, rep: rep}
 	backends, passed := backendsFor(doc, req, facts, rep)
+	files := v.build()
 	spec := &jail.Spec{
 		Policy:    doc.Ref,
 		Backends:  backends,
 		Passed:    passed,
 		Weaken:    doc.weakenings(),
 		Needs:     slices.Clone(baseNeeds),
-		View:      v.build(),
+		View:      files,
 		Rules:     doc.rules(),
 		Bindings:  doc.bindings(),
 		Env:       envPlan(doc, req, home, rep),
@@ -51,6 +52,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		Publish:   ports(doc.Publish, req.Publish),
 		NodePorts: ports(doc.NodePorts, req.NodePorts),
 		Detect:    doc.ProtectNew.Text == "detect",
+		Cache:     v.cache(files),
 	}
 	if spec.MaxAge == 0 {
 		spec.MaxAge = DefaultMaxAge

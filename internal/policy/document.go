@@ -44,6 +44,7 @@ type Document struct {
 	MaxAge      time.Duration // 0 is DefaultMaxAge
 	Publish     []uint16
 	NodePorts   []uint16
+	Cache       string // "private" or "none"; empty is private where the working directory is writable
 
 	tree *node // the merged document, for what a request adds
 }

@@ -9,7 +9,7 @@ import (
 // later are the keys of the language that this build does not enforce. Each is
 // refused by name, because a policy that is obeyed in part is a trap.
 var later = []string{
-	"home", "scratch", "cache", "gpu",
+	"home", "scratch", "gpu",
 	"deny_addresses", "proxy_env", "on_reflection",
 }
 
@@ -54,6 +54,7 @@ var keys = map[string]keyFunc{
 	"max_age":             func(d *decoder, k string, n *node) { d.doc.MaxAge = d.duration(k, n) },
 	"publish":             func(d *decoder, k string, n *node) { d.doc.Publish = d.ports(k, n) },
 	"node_ports":          func(d *decoder, k string, n *node) { d.doc.NodePorts = d.ports(k, n) },
+	"cache":               func(d *decoder, k string, n *node) { d.doc.Cache = d.oneOf(k, n, cachePrivate, cacheNone) },
 }
 
 // decodeNative reads a whole document in this language's own spelling. A nil

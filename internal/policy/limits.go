@@ -20,7 +20,8 @@ func (d *decoder) limits(key string, n *node) {
 		"open_files": func(d *decoder, k string, n *node) { l.OpenFiles = d.integer(k, n, jail.Least.OpenFiles, maxCount) },
 		"file_size":  func(d *decoder, k string, n *node) { l.FileSize = d.size(k, n, 0) },
 		"scratch":    func(d *decoder, k string, n *node) { l.Scratch = d.size(k, n, jail.Least.Scratch) },
-	}, []string{"swap", "cache"})
+		"cache":      func(d *decoder, k string, n *node) { l.Cache = d.size(k, n, jail.Least.Cache) },
+	}, []string{"swap"})
 }
 
 // size reads a number of bytes of at least low.
@@ -62,7 +63,7 @@ func LimitLines(l jail.Limits) []string {
 	for _, b := range []struct {
 		name string
 		v    int64
-	}{{"memory", l.Memory}, {"file_size", l.FileSize}, {"scratch", l.Scratch}} {
+	}{{"memory", l.Memory}, {"file_size", l.FileSize}, {"scratch", l.Scratch}, {"cache", l.Cache}} {
 		if b.v > 0 {
 			out = append(out, b.name+" "+jail.FormatSize(b.v))
 		}

@@ -99,6 +99,12 @@ func (d *Document) showFiles(cwd string) []string {
 	if len(d.AllowHidden) > 0 {
 		out = append(out, "dot entries shown besides the usual ones: "+joinItems(d.AllowHidden))
 	}
+	switch d.Cache {
+	case cachePrivate:
+		out = append(out, "a cache for tools, kept from one command to the next")
+	case cacheNone:
+		out = append(out, "no cache for tools")
+	}
 	return append([]string{working}, out...)
 }
 

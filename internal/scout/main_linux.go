@@ -50,6 +50,9 @@ func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File) error {
 	if err == nil {
 		err = become(ask.As)
 	}
+	if err == nil && (ask.Open != nil || ask.Watch != nil || ask.Cache != nil) {
+		err = narrow()
+	}
 	switch {
 	case ask.Source != nil:
 		return serveSource(conn, *ask.Source, files, err)
@@ -59,13 +62,11 @@ func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File) error {
 		return servePump(conn, *ask.Pump, files, err)
 	case ask.Gate != nil:
 		return serveGate(conn, *ask.Gate, files, err)
-	case err == nil:
-		err = narrow()
-	}
-	if ask.Watch != nil {
+	case ask.Watch != nil:
 		return serveWatch(conn, ask.Watch, files, err)
-	}
-	if err != nil {
+	case ask.Cache != nil:
+		return serveCache(conn, *ask.Cache, files, err)
+	case err != nil:
 		return conn.Send(child.OpenReply{Err: refusal(err)})
 	}
 	return serveOpen(conn, ask, files)

@@ -81,7 +81,7 @@ func (s *Server) plan(req *api.ExecRequest, c *caller, facts policy.Facts, sessi
 		return nil, refused
 	}
 	return &daemon.Plan{
-		Caller: c.Caller, Epoch: c.epoch, Confined: c.confined, MaxJails: c.access.Jails, User: user, Spec: spec, Argv: argv, Cwd: cwd,
+		Caller: c.Caller, Epoch: c.epoch, Confined: c.confined, MaxJails: c.access.Jails, MaxCache: int64(c.access.Cache), User: user, Spec: spec, Argv: argv, Cwd: cwd,
 		Context: req.Context, SecretFDs: req.SecretFDs, TTY: req.TTY,
 	}, nil
 }

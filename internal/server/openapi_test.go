@@ -44,7 +44,7 @@ func TestDocumentAndTypesHaveTheSameFields(t *testing.T) {
 	for _, v := range []any{
 		api.Error{}, api.Position{}, api.Version{}, api.Doctor{}, api.BackendReport{}, api.Fact{},
 		api.ExecRequest{}, api.Add{}, api.Size{}, api.Event{}, api.Started{}, api.Binding{}, api.Denied{},
-		api.Note{}, api.Exit{}, api.Control{}, api.Jail{}, api.Policy{}, api.PolicyCheck{}, api.PolicyTest{},
+		api.Note{}, api.Exit{}, api.Control{}, api.Jail{}, api.Cache{}, api.CachesRemoved{}, api.Policy{}, api.PolicyCheck{}, api.PolicyTest{},
 		api.TestResult{}, api.Drain{}, api.CommandRequest{}, api.Signal{}, api.Detached{}, api.Suggestion{}, audit.Record{},
 	} {
 		typ := reflect.TypeOf(v)

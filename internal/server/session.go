@@ -109,7 +109,7 @@ func command(req *api.CommandRequest, made *daemon.Plan, c *caller) (*daemon.Pla
 	}
 	maps.Copy(context, req.Context)
 	return &daemon.Plan{
-		Caller: c.Caller, Confined: c.confined, User: made.User, Spec: spec, Argv: argv, Cwd: spec.View.Cwd, Context: context, TTY: req.TTY,
+		Caller: c.Caller, Confined: c.confined, MaxCache: made.MaxCache, User: made.User, Spec: spec, Argv: argv, Cwd: spec.View.Cwd, Context: context, TTY: req.TTY,
 	}, nil
 }
 

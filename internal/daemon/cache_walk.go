@@ -1,0 +1,201 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/omnijail/omnijail/internal/caches"
+	"github.com/omnijail/omnijail/internal/caller"
+	"github.com/omnijail/omnijail/internal/jail"
+)
+
+const (
+	cachePoll  = time.Second     // how often a jail's use of the disk is looked at
+	cacheDuty  = 20              // a walk is followed by a rest of so many times its length
+	cacheSlack = 16              // the part of its limit by which a cache may be over it unseen
+	startWalk  = 3 * time.Second // the longest that a start waits for one
+	mostWalks  = 90              // of one removal, each of caller.CacheTime at most
+)
+
+// walk has a scout go through directories as the user whose they are.
+func (c *cacheKeeper) walk(ctx context.Context, o caller.CacheOptions) (caller.CacheWalk, error) {
+	group, err := c.group()
+	if err != nil {
+		return caller.CacheWalk{}, err
+	}
+	defer c.m.removeGroup(group)
+	o.Init, o.Group = c.m.cfg.Init, group
+	return caller.WalkCache(ctx, o)
+}
+
+// due reports whether a cache may have outgrown its limit by more than a little
+// since it was measured. It cannot have without the file system having lost as
+// much.
+func (c *cacheKeeper) due(a caches.About, limit int64) bool {
+	free, err := c.store.Free()
+	return err != nil || a.Free-free > max(limit-a.Size, limit/cacheSlack)
+}
+
+// rested reports whether a cache may be measured without a reason.
+func rested(a caches.About) bool { return time.Since(a.Measured) > cacheDuty*a.Took }
+
+// over returns the size of a cache that is over its limit, else 0. Counting ends
+// there, so that it may be larger.
+func (c *cacheKeeper) over(ctx context.Context, t *caches.Tree, limit int64) (int64, error) {
+	a, err := t.About()
+	if err != nil {
+		return 0, err
+	}
+	size := a.Size
+	if c.due(a, limit) {
+		ctx, cancel := context.WithTimeout(ctx, startWalk)
+		defer cancel()
+		if size, err = c.measure(ctx, t, a, limit); err != nil {
+			c.log.Warn("cache: not measured before a start", "cache", t.ID, "err", err)
+			size = a.Size // it is looked at again while the command runs
+		}
+	}
+	if size > limit {
+		return size, nil
+	}
+	return 0, nil
+}
+
+// measure finds and records the size of a cache.
+func (c *cacheKeeper) measure(ctx context.Context, t *caches.Tree, a caches.About, limit int64) (int64, error) {
+	c.mu.Lock()
+	other := c.walking[t.ID]
+	if other == nil {
+		done := make(chan struct{})
+		c.walking[t.ID] = done
+		defer func() {
+			c.mu.Lock()
+			delete(c.walking, t.ID)
+			c.mu.Unlock()
+			close(done)
+		}()
+	}
+	c.mu.Unlock()
+	if other != nil { // for another jail, which records it
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		a, err := t.About()
+		return a.Size, err
+	}
+	began := time.Now()
+	w, err := c.walk(ctx, caller.CacheOptions{UID: a.UID, GID: a.GID, Dirs: t.Dirs, Enough: limit})
+	if err != nil {
+		return 0, err
+	}
+	return w.Bytes, t.Measured(w.Bytes, time.Since(began))
+}
+
+// watch ends a jail whose cache outgrows its limit. stop ends the watching.
+func (c *cacheKeeper) watch(t *caches.Tree, limit int64, end func(reason string)) (stop func()) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(cachePoll)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			if reason := c.look(ctx, t, limit); reason != "" {
+				end(reason)
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// look says why a jail may not go on filling its cache, or nothing.
+func (c *cacheKeeper) look(ctx context.Context, t *caches.Tree, limit int64) string {
+	a, err := t.About()
+	free, err2 := c.store.Free()
+	if err := errors.Join(err, err2); err != nil {
+		c.log.Warn("cache: not watched", "cache", t.ID, "err", err)
+		return ""
+	}
+	low := free < cacheReserve/2 && rested(a)
+	if !c.due(a, limit) && !low {
+		return ""
+	}
+	size, err := c.measure(ctx, t, a, limit)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		c.log.Warn("cache: not measured", "cache", t.ID, "err", err)
+	case size > limit:
+		return "killed: the cache holds more than its limit of " + jail.FormatSize(limit)
+	case low && size > a.Size:
+		return "killed: it fills the cache, and omnijail's state directory has only " + jail.FormatSize(free) + " left"
+	}
+	return ""
+}
+
+// giveBack takes a cache from a jail that has ended, and measures it beside.
+func (c *cacheKeeper) giveBack(t *caches.Tree, limit int64) {
+	t.Release()
+	c.work.Go(func() {
+		defer t.Close()
+		a, err := t.About()
+		if err != nil || !c.due(a, limit) && !rested(a) {
+			return
+		}
+		_, err = c.measure(c.ctx, t, a, limit)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && c.ctx.Err() == nil {
+			c.log.Warn("cache: not measured", "cache", t.ID, "err", err)
+		}
+	})
+}
+
+// remove removes the discarded caches of a user, beside everything else.
+func (c *cacheKeeper) remove(uid uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.removing[uid] || c.ctx.Err() != nil {
+		return
+	}
+	c.removing[uid] = true
+	c.work.Go(func() {
+		trash, err := c.store.Trash(uid)
+		for _, t := range trash {
+			err = errors.Join(err, c.empty(t))
+			t.Close()
+		}
+		c.mu.Lock()
+		delete(c.removing, uid)
+		c.mu.Unlock()
+		if err != nil && c.ctx.Err() == nil {
+			c.log.Warn("caches: something of a discarded one stays until the next time", "uid", uid, "err", err)
+		} else if len(trash) > 0 && c.store.Waiting(uid) > 0 {
+			c.remove(uid) // discarded meanwhile
+		}
+	})
+}
+
+// empty has what is in a discarded cache removed by its user, then the rest.
+func (c *cacheKeeper) empty(t *caches.Trash) error {
+	for walks := 0; len(t.Dirs) > 0; walks++ {
+		w, err := c.walk(c.ctx, caller.CacheOptions{UID: t.UID, GID: t.GID, Dirs: t.Dirs, Empty: true})
+		switch {
+		case err != nil:
+			return err
+		case walks == mostWalks:
+			return os.ErrDeadlineExceeded
+		case !w.More:
+			return t.Remove()
+		}
+	}
+	return t.Remove()
+}
