@@ -168,7 +168,7 @@ func TestS14_CachesAreTheirOwners(t *testing.T) {
 	n.under(t, Alice, dir, "build", "test ! -e ~/.cache/here").Want(t, 0)
 }
 
-// held runs a command that keeps its jail until end is called.
+// holdCache runs a command that keeps its jail until end is called.
 func (n *Node) holdCache(t *testing.T, dir, line string) (end func() Output) {
 	t.Helper()
 	cmd := n.Command(t, Ctl{UID: Alice, Dir: dir, Args: []string{"exec", "--policy", "build", "--", "sh", "-c", "echo up; " + line}})
@@ -240,6 +240,19 @@ func TestS28_ADiscardedCacheIsRemovedByItsUser(t *testing.T) {
 	}
 }
 
+// The commands of a session have the cache that a jail of one command has there.
+func TestASessionHasItsCache(t *testing.T) {
+	n := cacheNode(t, "")
+	dir := n.Workspace(t, Alice, nil)
+	n.under(t, Alice, dir, "build", "echo 1 >~/.cache/one").Want(t, 0)
+	made := n.Run(t, Ctl{UID: Alice, Dir: dir, Args: []string{"create", "--policy", "build"}}).Want(t, 0)
+	id := strings.TrimSpace(made.Stdout)
+	n.in(t, id, "cat ~/.cache/one && echo 2 >~/.m2/repository/two").Want(t, 0)
+	n.in(t, id, "cat ~/.m2/repository/two").Want(t, 0)
+	n.Run(t, Ctl{UID: Alice, Args: []string{"rm", id}}).Want(t, 0)
+	n.under(t, Alice, dir, "build", "cat ~/.m2/repository/two").Want(t, 0)
+}
+
 func TestCacheLimit(t *testing.T) {
 	n := cacheNode(t, "limits: {cache: 8MiB}\n")
 	dir := n.Workspace(t, Alice, nil)
@@ -257,8 +270,9 @@ func TestCacheLimit(t *testing.T) {
 		}
 	})
 	t.Run("unless another jail has it", func(t *testing.T) {
-		end := n.holdCache(t, dir, "read x; "+"true")
+		end := n.holdCache(t, dir, "read x")
 		n.under(t, Alice, dir, "build", fill).Want(t, 0)
+		until(t, "its size is known", func() bool { return n.caches(t, Alice)[0].Size > 8<<20 })
 		o := n.under(t, Alice, dir, "build", "true").Want(t, 125)
 		if !strings.Contains(o.Stderr, "omnijailctl cache rm ") {
 			t.Errorf("%s", o.Stderr)
