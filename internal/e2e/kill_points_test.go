@@ -11,6 +11,7 @@ import (
 var (
 	egressGroup = regexp.MustCompile(`omnijail-[0-9a-f]+/egress-`)
 	scoutGroup  = regexp.MustCompile(`omnijail-[0-9a-f]+/scout-`)
+	cacheGroup  = regexp.MustCompile(`omnijail-[0-9a-f]+/cache-`)
 )
 
 // point is a moment of an exec at which everything stands still, and which

@@ -268,13 +268,17 @@ func (s *scene) gone(t *testing.T) {
 	same(t, "the node's mounts", s.mounts, mountsBelow(t, s.n.Dir))
 }
 
-// ownedByDaemon reports whether a process is an egress process of a live daemon or
-// a scout that waits: one that has served is its caller's for good.
+// ownedByDaemon reports whether a process is an egress process of a live daemon, or
+// a scout that measures a cache after the command, or one that waits: one that has
+// served is its caller's for good.
 func (s *scene) ownedByDaemon(line string) bool {
 	var pid int
 	fmt.Sscan(line, &pid)
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-	return egressGroup.Match(b) || scoutGroup.Match(b) && !hasServed(pid)
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return true // it was one that measured, and has ended
+	}
+	return egressGroup.Match(b) || cacheGroup.Match(b) || scoutGroup.Match(b) && !hasServed(pid)
 }
 
 // hasServed reports whether a scout has become somebody.
