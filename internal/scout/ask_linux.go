@@ -29,7 +29,7 @@ func checkAsk(ask child.ScoutAsk) error {
 	if things != 1 {
 		return errors.New("a scout is asked for exactly one thing")
 	}
-	if ask.Pump != nil || ask.Gate != nil {
+	if ask.Pump != nil || ask.Gate != nil || ask.Cache != nil {
 		return nil
 	}
 	if ask.Observe != nil {
@@ -37,9 +37,6 @@ func checkAsk(ask child.ScoutAsk) error {
 	}
 	if ask.Watch != nil {
 		return checkWatch(ask.Watch)
-	}
-	if ask.Cache != nil {
-		return nil
 	}
 	if ask.Source != nil {
 		if n := len(ask.Source.Sources); n == 0 || n > maxSources {
