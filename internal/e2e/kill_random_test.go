@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	randomKills = 30
+	randomKills = 50
 	// randomSeed makes a run repeatable as far as the scheduler allows.
 	randomSeed = 20261130
 	// execTime is about what a start with a cold egress process takes here.
@@ -27,7 +27,7 @@ func TestKilledAtAnyInstantLeavesNothing(t *testing.T) {
 	n := killNode(t)
 	rng := rand.New(rand.NewPCG(randomSeed, 0))
 	seen := map[string]int{}
-	for i := range randomKills {
+	for i := range soak(t, randomKills) {
 		instant := time.Duration(rng.Int64N(int64(execTime)))
 		choice := rng.IntN(4)
 		uid := uint32(3300 + i)
@@ -145,6 +145,6 @@ func (s *scene) afterPart(t *testing.T, victim string) {
 				return false
 			}
 		}
-		return waiting <= 2 // as many as a daemon keeps ready
+		return waiting <= readyScouts
 	})
 }

@@ -31,6 +31,7 @@ type scene struct {
 	ws       string
 	files    []string
 	mounts   []string
+	named    []string // network namespaces
 	groups   *watch
 	run      *running
 	jail     group
@@ -40,6 +41,7 @@ type scene struct {
 	outer    pidfd   // bwrap as the daemon started it
 	command  pidfd   // init, later the command
 	egress   pidfd
+	scout    pidfd
 	egresses group
 }
 
@@ -55,7 +57,13 @@ func newScene(t *testing.T, n *Node, uid uint32) *scene {
 	s.ws = n.Workspace(t, uid, map[string]string{
 		"src/main.go": "package main", ".env": "SECRET=1", ".git/config": "[core]\n", ".git/hooks/pre-commit": "#!/bin/sh\n",
 	})
-	s.files, s.mounts = tree(t, s.ws), mountsBelow(t, n.Dir)
+	// Marks of tools that look at files, and of the node itself.
+	for name, value := range map[string]string{"user.origin": "https://example.test/", "trusted.mark": "1"} {
+		if err := unix.Setxattr(filepath.Join(s.ws, "src/main.go"), name, []byte(value), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.files, s.mounts, s.named = tree(t, s.ws), mountsBelow(t, n.Dir), namedNetworks(t)
 	s.groups = n.watchGroups(t)
 	return s
 }
@@ -137,6 +145,49 @@ func initBelow(outer int, pids []int) int {
 	}
 	return childOf(first, pids)
 }
+
+// atScout stops the exec with its request sent to a scout that does not read it.
+// The daemon keeps some ready, and whichever it asks is the one.
+func (s *scene) atScout(t *testing.T) {
+	s.warm(t)
+	var ready []pidfd
+	until(t, "scouts wait", func() bool {
+		ready = nil
+		for _, g := range s.live(t) {
+			if !strings.HasPrefix(g, "scout-") {
+				continue
+			}
+			for _, pid := range group(s.groups.dir + "/" + g).members() {
+				if !hasServed(pid) && ran(t, pid) {
+					ready = append(ready, mustHold(t, pid))
+				}
+			}
+		}
+		return len(ready) == readyScouts
+	})
+	var sockets []unix.PollFd
+	for _, p := range ready {
+		fd := unixSocketOf(t, p)
+		defer unix.Close(fd)
+		sockets = append(sockets, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		s.stop(t, p)
+	}
+	s.start(t)
+	until(t, "a scout is asked", func() bool {
+		if _, err := unix.Poll(sockets, 0); err != nil {
+			return false
+		}
+		for i, p := range sockets {
+			if p.Revents&unix.POLLIN != 0 {
+				s.scout = ready[i]
+			}
+		}
+		return s.scout.pid != 0
+	})
+}
+
+// readyScouts is how many a daemon keeps waiting.
+const readyScouts = 2
 
 // atBwrap stops the exec with bwrap executed and not one instruction of it run.
 func (s *scene) atBwrap(t *testing.T) {
@@ -266,6 +317,7 @@ func (s *scene) gone(t *testing.T) {
 	none(t, "processes", left)
 	same(t, "the workspace", s.files, tree(t, s.ws))
 	same(t, "the node's mounts", s.mounts, mountsBelow(t, s.n.Dir))
+	same(t, "named network namespaces", s.named, namedNetworks(t))
 }
 
 // ownedByDaemon reports whether a process is an egress process of a live daemon, or

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // mountsBelow are the mounts of the node that lie below dir. A jail's mounts are
@@ -42,11 +45,44 @@ func tree(t testing.TB, dir string) (out []string) {
 			return err
 		}
 		st := fi.Sys().(*syscall.Stat_t)
-		out = append(out, fmt.Sprint(path, fi.Mode(), st.Ino, st.Nlink, st.Uid, st.Gid, fi.Size(), st.Mtim, st.Ctim))
+		out = append(out, fmt.Sprint(path, fi.Mode(), st.Ino, st.Nlink, st.Uid, st.Gid, fi.Size(), st.Mtim, st.Ctim, xattrs(t, path)))
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return out
+}
+
+// xattrs are the extended attributes of a file, a link itself, with their values.
+func xattrs(t testing.TB, path string) (out []string) {
+	t.Helper()
+	names := make([]byte, 64<<10) // the kernel's own bound
+	n, err := unix.Llistxattr(path, names)
+	if errors.Is(err, unix.ENOTSUP) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range strings.SplitSeq(strings.TrimRight(string(names[:n]), "\x00"), "\x00") {
+		value := make([]byte, 64<<10)
+		if size, err := unix.Lgetxattr(path, name, value); err == nil {
+			out = append(out, fmt.Sprintf("%s=%x", name, value[:size]))
+		}
+	}
+	return out
+}
+
+// namedNetworks are the network namespaces that have a name on the node.
+func namedNetworks(t testing.TB) (out []string) {
+	t.Helper()
+	entries, err := os.ReadDir("/run/netns")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		out = append(out, e.Name())
 	}
 	return out
 }
