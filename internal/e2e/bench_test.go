@@ -44,7 +44,7 @@ func turns(b *testing.B, all ...*contender) {
 		m := median(c.took)
 		b.ReportMetric(float64(m.Microseconds()), c.name+"-us")
 		if c != all[len(all)-1] {
-			b.ReportMetric(float64(m)/float64(base), c.name+"/bare")
+			b.ReportMetric(float64(m)/float64(base), c.name+"/"+all[len(all)-1].name)
 		}
 	}
 	b.ReportMetric(0, "ns/op") // the turn as a whole means nothing

@@ -38,6 +38,8 @@ type walk struct {
 	// called by several threads.
 	visit func(fd int, buf []byte, p folder) ([]folder, error)
 
+	once    sync.Once
+	helpers sync.WaitGroup
 	entries atomic.Int64
 	idle    atomic.Int32 // threads that wait
 	mu      sync.Mutex
@@ -67,14 +69,25 @@ const listingBuffer = 32 << 10
 func (w *walk) run() error {
 	w.more.L = &w.mu
 	w.todo = []folder{{name: "."}}
-	threads := min(runtime.GOMAXPROCS(0), 4)
-	w.busy = threads
-	var done sync.WaitGroup
-	for range threads {
-		done.Go(w.work)
-	}
-	done.Wait()
+	w.busy = 1
+	w.work()
+	w.helpers.Wait()
 	return w.err
+}
+
+// manyFolders is when a second thread is worth its start.
+const manyFolders = 32
+
+// help starts the other threads. Most workspaces are looked through before they
+// would run.
+func (w *walk) help() {
+	others := min(runtime.GOMAXPROCS(0), 4) - 1
+	w.mu.Lock()
+	w.busy += others
+	w.mu.Unlock()
+	for range others {
+		w.helpers.Go(w.work)
+	}
 }
 
 // work takes directories until there are none. It keeps what it finds to itself
@@ -94,6 +107,9 @@ func (w *walk) work() {
 		if err != nil {
 			w.fail(err)
 			return
+		}
+		if len(mine) > manyFolders {
+			w.once.Do(w.help)
 		}
 		if w.idle.Load() > 0 && len(mine) > 1 {
 			half := len(mine) / 2
