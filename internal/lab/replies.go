@@ -22,6 +22,7 @@ import (
 //	/whoami        401 or the login, by the credential
 //	/slow?ms=N     an answer after N milliseconds
 //	/hold          no answer before Release or the client's end
+//	/ws            a WebSocket that sends back what it gets
 //	/unread        413 without reading the body
 func (u *Upstream) addReplies(mux *http.ServeMux) {
 	for pattern, answer := range map[string]http.HandlerFunc{
@@ -37,6 +38,7 @@ func (u *Upstream) addReplies(mux *http.ServeMux) {
 		"/whoami":   u.user,
 		"/slow":     slow,
 		"/hold":     u.hold,
+		"/ws":       webSocket,
 		"/unread":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) },
 	} {
 		mux.HandleFunc(pattern, answer)
