@@ -12,13 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"github.com/omnijail/omnijail/creds"
 )
 
 // The benchmarks run three ways in turns, so that what else the machine does
 // meets all alike: through the Proxy with rules and a credential, through a
 // minimal reverse proxy of the standard library that does the same two TLS legs,
-// and directly.
+// and directly. The first and the last are timed over HTTP/2 as well.
 
 // contestant is one way to the upstream.
 type contestant struct {
@@ -36,7 +38,9 @@ func contestants(b *testing.B, h http.Handler) []*contestant {
 		b.Fatal(err)
 	}
 	r.table.Resolve(0, 1, s, nil)
-	up := r.upstreamFor("api.test:443", h)
+	srv := httptest.NewUnstartedServer(h)
+	srv.EnableHTTP2 = true
+	up := r.start("api.test:443", srv)
 	ours := r.at("api.test:443", up)
 
 	cert, err := r.ca.mint(mustAuthority(b, "api.test:443"), time.Now())
@@ -65,7 +69,16 @@ func contestants(b *testing.B, h http.Handler) []*contestant {
 		{name: "omnijail", client: r.client(ours)},
 		{name: "reverseproxy", client: r.client(rp.Listener.Addr().String())},
 		{name: "direct", client: direct},
+		{name: "omnijail-h2", client: r.http2Client(ours)},
+		{name: "direct-h2", client: directHTTP2(r, up)},
 	}
+}
+
+// directHTTP2 is a client of HTTP/2 with nobody in between.
+func directHTTP2(r *rig, up string) *http.Client {
+	c := r.http2Client(up)
+	c.Transport.(*http2.Transport).TLSClientConfig.RootCAs = r.upstream.Roots
+	return c
 }
 
 type pooled struct{}

@@ -33,10 +33,3 @@ func (b *bucket) take() bool {
 	b.tokens--
 	return true
 }
-
-// give puts n tokens back.
-func (b *bucket) give(n float64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.tokens = min(b.burst, b.tokens+n)
-}

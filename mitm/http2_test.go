@@ -148,11 +148,22 @@ func TestHTTP2BigBodies(t *testing.T) {
 	const size = 24 << 20
 	for name, serve := range map[string]func(*rig, string, http.Handler) string{"h2": (*rig).serveHTTP2, "http/1.1": (*rig).serve} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, options{rules: []string{"POST api.test"}})
+			r := newRig(t, options{rules: []string{"GET,POST api.test"}})
 			c := r.http2Client(serve(r, "api.test:443", &seen{then: func(w http.ResponseWriter, req *http.Request) {
 				http.NewResponseController(w).EnableFullDuplex()
+				if req.Method == http.MethodGet {
+					io.Copy(w, pattern(4*size))
+				}
 				io.Copy(w, req.Body)
 			}}))
+			down, err := c.Get("https://api.test/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := digest(t, down.Body), digest(t, pattern(4*size)); got != want {
+				t.Errorf("the reply came as %s, want %s", got, want)
+			}
+			down.Body.Close()
 			resp, err := c.Post("https://api.test/", "application/octet-stream", pattern(size))
 			if err != nil {
 				t.Fatal(err)

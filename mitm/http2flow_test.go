@@ -213,3 +213,26 @@ func TestHTTP2LongStreamEnds(t *testing.T) {
 		t.Error("the stream ended as if it were complete")
 	}
 }
+
+// TestHTTP2WindowsOpenedLate takes a large reply in one window and says so in
+// small steps afterwards, as Go's client does. That is no flood.
+func TestHTTP2WindowsOpenedLate(t *testing.T) {
+	const size, step = 8 << 20, 4 << 10
+	r := newRig(t, options{rules: []string{"GET api.test"}})
+	addr := r.serveHTTP2("api.test:443", &seen{then: func(w http.ResponseWriter, req *http.Request) { io.Copy(w, pattern(size)) }})
+	h := r.dialHTTP2(addr, "api.test")
+	h.must(h.fr.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 2 * size}))
+	h.must(h.fr.WriteWindowUpdate(0, 2*size))
+	h.request(1, true, get("/big")...)
+	if o := h.await(1); len(o.body) != size {
+		t.Fatalf("%d bytes came, %+v", len(o.body), o.goaway)
+	}
+	for range size / step {
+		h.must(h.fr.WriteWindowUpdate(0, step/2))
+		h.must(h.fr.WriteWindowUpdate(0, step/2))
+	}
+	h.request(3, true, get("/small")...)
+	if o := h.await(3); o.status != "200" || o.closed {
+		t.Errorf("after the updates: %s, GOAWAY %v", o.status, o.goaway)
+	}
+}

@@ -15,9 +15,11 @@ import (
 const (
 	controlBurst  = 1000 // frames at once, then controlRate
 	controlRate   = 100  // per second
-	controlCredit = 3    // that a frame of data earns
-	resetBurst    = 400  // streams given up at once, then resetRate
-	resetRate     = 50   // per second
+	controlCredit = 3    // that a frame of data from us earns
+	creditBytes   = 1024 // of it earn one more: some clients open their windows every 4 KiB
+	maxCredit     = 1 << 18
+	resetBurst    = 400 // streams given up at once, then resetRate
+	resetRate     = 50  // per second
 )
 
 // meter counts the frames of a connection as they pass, and ends it when they are
@@ -28,6 +30,7 @@ type meter struct {
 
 	in, out frames
 	control *bucket
+	earned  atomic.Int64 // control frames that data has paid for
 	resets  *bucket
 	over    atomic.Bool
 	block   time.Time // when the head that is being read began
@@ -63,19 +66,19 @@ func (m *meter) received(f frame) {
 	switch f.kind {
 	case http2.FrameData:
 		if f.length > 0 {
-			m.control.give(1)
+			m.earn(1)
 		} else if f.flags&http2.FlagDataEndStream == 0 {
-			m.charge(m.control)
+			m.chargeControl()
 		}
 	case http2.FrameHeaders:
 		m.head(f.flags.Has(http2.FlagHeadersEndHeaders), true)
 	case http2.FrameContinuation:
-		m.charge(m.control)
+		m.chargeControl()
 		m.head(f.flags.Has(http2.FlagContinuationEndHeaders), false)
 	case http2.FrameRSTStream:
 		m.charge(m.resets)
 	default:
-		m.charge(m.control)
+		m.chargeControl()
 	}
 }
 
@@ -83,7 +86,7 @@ func (m *meter) received(f frame) {
 func (m *meter) sent(f frame) {
 	switch {
 	case f.kind == http2.FrameData && f.length > 0:
-		m.control.give(controlCredit)
+		m.earn(controlCredit + int64(f.length/creditBytes))
 	case f.kind == http2.FrameRSTStream:
 		m.charge(m.resets)
 	}
@@ -99,6 +102,22 @@ func (m *meter) head(ends, begins bool) {
 		m.block = time.Now()
 		m.Conn.SetReadDeadline(m.block.Add(headerTimeout))
 	}
+}
+
+// earn keeps what data pays for until it is spent: a client may take a whole
+// window before it says so.
+func (m *meter) earn(n int64) {
+	if m.earned.Load() < maxCredit {
+		m.earned.Add(n)
+	}
+}
+
+func (m *meter) chargeControl() {
+	if m.earned.Load() > 0 {
+		m.earned.Add(-1)
+		return
+	}
+	m.charge(m.control)
 }
 
 func (m *meter) charge(b *bucket) {
