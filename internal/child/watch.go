@@ -14,7 +14,8 @@ type WatchRequest struct {
 	// GitConfig leaves the configuration of git directories that were there before
 	// to the command.
 	GitConfig bool        `json:"git_config,omitempty"`
-	Home      string      `json:"home"` // of the caller, for ~ in a git configuration
+	Home      string      `json:"home"`              // of the caller, for ~ in a git configuration
+	Protect   []string    `json:"protect,omitempty"` // patterns that the policy protects besides
 	Roots     []WatchRoot `json:"roots"`
 }
 
@@ -67,6 +68,7 @@ const (
 	ClassIncluded              // a file that an existing git configuration includes
 	ClassControl               // a control file of a program outside
 	ClassNotable               // one that runs nothing before somebody says so
+	ClassAsked                 // a name that the policy protects
 	ClassTooMany               // names without end
 	ClassLimit                 // a limit of the kernel's on watches
 	ClassBroken                // anything else

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -47,6 +48,7 @@ type execution struct {
 	brake       brake
 	watch       *newNames           // nil where the command can write nothing of the caller's
 	found       int                 // names that it has reported
+	lost        atomic.Bool         // a protection has gone
 	end         func(reason string) // ends the command; first call counts
 	before      cgroup.Usage        // of the jail, when the command came
 }

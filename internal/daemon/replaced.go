@@ -46,8 +46,13 @@ func (x *execution) mountsChanged(watch *mountwatch.Watch) {
 }
 
 // replaced ends the command because files that were hidden from it or protected
-// against it have been replaced outside: what is there now is neither.
+// against it have been replaced outside: what is there now is neither. Mounts and
+// names are watched apart, and the first that sees it says so.
 func (x *execution) replaced(places []string) {
+	x.brake.lock()
+	if x.lost.Swap(true) {
+		return
+	}
 	for i, p := range places {
 		places[i] = audit.Escape(p)
 	}

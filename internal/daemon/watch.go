@@ -32,9 +32,15 @@ func (x *execution) watchNames(ctx context.Context) error {
 		return err
 	}
 	x.undo.Add(ready.Close)
+	request := child.WatchRequest{
+		Detect: x.plan.Spec.Detect, GitConfig: x.plan.Spec.View.GitConfig, Home: x.plan.User.Home, Roots: roots,
+	}
+	for _, p := range x.plan.Spec.View.Protect {
+		request.Protect = append(request.Protect, p.Pattern)
+	}
 	w, err := caller.StartWatch(ctx, caller.WatchOptions{
 		Child: caller.Child{Init: x.m.cfg.Init, Caller: x.plan.Caller, Group: ready.group}, Scout: ready.Scout, User: x.plan.User,
-		Request: child.WatchRequest{Detect: x.plan.Spec.Detect, GitConfig: x.plan.Spec.View.GitConfig, Home: x.plan.User.Home, Roots: roots}, Roots: files,
+		Request: request, Roots: files,
 	})
 	if err != nil {
 		return err
@@ -123,6 +129,9 @@ func (x *execution) obey(w *newNames, f child.WatchFrame) error {
 	case child.WatchMoved, child.WatchSeen, child.WatchStuck:
 		return x.named(f)
 	case child.WatchFailed:
+		if f.Class == child.ClassReplaced {
+			return errDone // said, and the command is being ended
+		}
 		x.unwatch(unwatched(f), watchFix(f))
 		return errDone
 	case child.WatchDone:

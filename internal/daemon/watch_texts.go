@@ -21,6 +21,7 @@ var runsOutside = map[child.WatchClass]string{
 	child.ClassPointer:    "git outside would take a directory for its own that is not watched",
 	child.ClassIncluded:   "git outside reads it as a part of its configuration",
 	child.ClassControl:    "a program outside runs what it says when you open or enter the folder",
+	child.ClassAsked:      "the policy protects it",
 	child.ClassNotable:    "a tool outside takes settings from it",
 }
 
@@ -57,8 +58,6 @@ func unwatched(f child.WatchFrame) string {
 		return "it made files that run by themselves outside again and again, or names faster than they can be watched"
 	case child.ClassLimit:
 		return "new files cannot be watched: the kernel lets you watch no more folders, or start no more watches"
-	case child.ClassReplaced:
-		return "a protected file was replaced outside"
 	case child.ClassBroken, child.ClassNone:
 		return "new files cannot be watched: " + audit.Escape(f.Path)
 	}

@@ -70,3 +70,21 @@ func TestS08_ControlFilesAreMovedAside(t *testing.T) {
 		t.Errorf("why says %q", why)
 	}
 }
+
+func TestS08_WhatThePolicyProtectsIsNotMadeAnew(t *testing.T) {
+	n := NewNode(t, Options{NoLab: true, Policy: map[string]string{"locked": "write_paths: [.]\nprotect: [\"*.lock\", deploy/**/run.sh]\n"}})
+	dir := n.Workspace(t, Alice, map[string]string{"old.lock": "old", "deploy/x": ""})
+	o := n.Run(t, Ctl{UID: Alice, Dir: dir, Args: []string{"exec", "--policy", "locked", "--", "sh", "-c",
+		"echo new > old.lock; echo new > new.lock; mkdir -p deploy/a/b; echo new > deploy/a/b/run.sh; echo new > deploy/a/b/other; echo end"}}).Want(t, 0)
+	if o.Stdout != "end\n" {
+		t.Errorf("stdout %q", o.Stdout)
+	}
+	for name, there := range map[string]bool{"new.lock": false, "deploy/a/b/run.sh": false, "deploy/a/b/other": true} {
+		if _, err := os.Stat(filepath.Join(dir, name)); there != (err == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "old.lock")); string(b) != "old" {
+		t.Errorf("old.lock holds %q, %v", b, err)
+	}
+}

@@ -22,6 +22,7 @@ type watcher struct {
 	roots  []*root
 	nodes  map[int32]*node
 	files  map[int32]judged
+	asked  patterns
 	fresh  []visit // directories that the command made: looked through at once
 	later  []visit // those from before: looked through beside the command
 	frozen bool
@@ -78,6 +79,9 @@ func (w *watcher) begin(files []*os.File) (err error) {
 	}
 	if w.notify, err = unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err != nil {
 		return failure(child.ClassLimit)
+	}
+	for _, p := range w.ask.Protect {
+		w.asked.add(p)
 	}
 	for i, r := range w.ask.Roots {
 		w.roots = append(w.roots, &root{WatchRoot: r, file: files[i], kept: set(r.Kept), open: set(r.Open),

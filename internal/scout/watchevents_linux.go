@@ -71,7 +71,7 @@ func (w *watcher) named(n *node, name string, isDir bool) error {
 		return nil
 	}
 	isLayout := n.kind != gitKind && slices.Contains(layout, name)
-	meant := n.root.included[rel] || n.root.designate[rel] != plainKind
+	meant := w.protects(n, name) || n.root.included[rel] || n.root.designate[rel] != plainKind
 	if !isDir && !isLayout && !meant && classOf(n.kind, name, true) == child.ClassNone {
 		return nil
 	}

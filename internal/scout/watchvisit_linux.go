@@ -113,6 +113,9 @@ func (w *watcher) entry(n *node, dir *os.File, name string, mode fs.FileMode, al
 	if n.root.kept[rel] && !n.root.open[rel] {
 		return nil // nothing of the command's
 	}
+	if n.root.Write && w.protects(n, name) {
+		return w.judge(n, dir, name, child.ClassAsked, all)
+	}
 	if mode.IsDir() {
 		if w.ignores(n, name) {
 			return nil
@@ -139,6 +142,11 @@ func (w *watcher) entry(n *node, dir *os.File, name string, mode fs.FileMode, al
 		return nil
 	}
 	return w.judge(n, dir, name, class, all)
+}
+
+// protects says that the policy protects a name besides what always is.
+func (w *watcher) protects(n *node, name string) bool {
+	return w.asked.name([]byte(name)) || w.asked.hasPaths() && w.asked.path(n.path(name))
 }
 
 // ignores says that nothing below a directory needs to be seen.
