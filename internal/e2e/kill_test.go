@@ -187,7 +187,7 @@ func (s *scene) atScout(t *testing.T) {
 }
 
 // readyScouts is how many a daemon keeps waiting.
-const readyScouts = 2
+const readyScouts = 4
 
 // atBwrap stops the exec with bwrap executed and not one instruction of it run.
 func (s *scene) atBwrap(t *testing.T) {

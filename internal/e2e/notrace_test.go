@@ -60,14 +60,14 @@ func TestNoTraceIsLeft(t *testing.T) {
 }
 
 // holds counts what the daemon and the egress process hold of each kind. What the
-// daemon keeps ready (networks, their sockets and programs, three roots and four
+// daemon keeps ready (networks, their sockets and programs, three roots and some
 // scouts) comes and goes at its own pace, and the runtime closes descriptors of
 // processes when it likes.
 func (s *scene) holds(t *testing.T) (daemon, egress []string) {
 	t.Helper()
 	count := func(pid int, not ...string) []string {
 		var kinds []string
-		kept := map[string]int{"/": 3, s.groups.dir + "/scout-": 4}
+		kept := map[string]int{"/": 3, s.groups.dir + "/scout-": readyScouts}
 		for _, d := range descriptors(t, pid) {
 			kind := strings.TrimRight(d, "0123456789]") // without the inode's number
 			if kept[kind]--; kept[kind] >= 0 {
