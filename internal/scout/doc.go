@@ -9,9 +9,10 @@
 // the credential in it, verifies that, and touches nothing before.
 //
 // Asked to open, it receives and vets the client's descriptors, opens every grant
-// as O_PATH, looks for dot entries, masks, pins and protected names, finds the
-// executable and the git identity, and answers with one child.OpenReply. Then it
-// waits for the staged trees and answers with a descriptor per name below them.
+// as O_PATH, looks for dot entries, masks, sockets, pins, protected names and other
+// names of those, finds the executable with what it needs and the git identity, and
+// answers with one child.OpenReply. Then it waits for the staged trees and answers
+// with a descriptor per name below them.
 //
 // Asked to watch, it looks for names that a command makes and that run by
 // themselves outside, and moves them aside while the daemon keeps the command
