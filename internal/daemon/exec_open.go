@@ -15,7 +15,6 @@ import (
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/policy"
-	"github.com/omnijail/omnijail/internal/stage"
 	"github.com/omnijail/omnijail/netns"
 )
 
@@ -26,7 +25,7 @@ type environment struct {
 	net          *netns.Net
 	answer       wire.Answer
 	placeholders map[string]string // by variable
-	kept         *stage.Kept       // what the commands of a session share; else nil
+	kept         *shared           // what the commands of a session share; else nil
 	dropped      []int             // bindings without a value, optional ones
 }
 

@@ -66,10 +66,15 @@ func (x *execution) start(ctx context.Context) error {
 	}
 	x.status = cmd.Status
 	x.undo.Add(cmd.Status.Close)
-	x.process, err = x.m.cfg.Spawner.Start(cmd, spawn.Options{
+	o := spawn.Options{
 		Netns: x.j.env.net.FD(), Cgroup: x.group.Dir(), Enter: x.group.Enter,
 		Stage: func() error { return staged.plan.Apply(x.m.cfg.StageDir, staged.files, staged.grants) },
-	})
+	}
+	if kept := x.j.env.kept; kept != nil {
+		defer staged.files.Kept.Close()
+		o.Kept, o.Clone = kept.ns, func() error { return kept.files.Clone(staged.files.Kept) }
+	}
+	x.process, err = x.m.cfg.Spawner.Start(cmd, o)
 	if err != nil {
 		return err
 	}
@@ -201,7 +206,10 @@ func (x *execution) stage(ctx context.Context) (_ *staging, err error) {
 	if err != nil {
 		return nil, &jail.OpenError{Code: "grant", Exit: 125, Reason: err.Error()}
 	}
-	st.files.Root, st.files.Kept = x.m.takeRoot(node), x.j.env.kept
+	st.files.Root = x.m.takeRoot(node)
+	if x.j.env.kept != nil {
+		st.files.Kept = &stage.Clones{}
+	}
 	return st, nil
 }
 

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"time"
 
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/policy"
+	"github.com/omnijail/omnijail/internal/spawn"
 	"github.com/omnijail/omnijail/internal/stage"
 )
 
@@ -84,16 +86,28 @@ func (x *execution) settle() api.Exit {
 func (x *execution) share() error {
 	spec := x.j.spec
 	home := policy.ScratchHome(x.plan.User)
-	kept, err := stage.Keep(stage.Layout{
+	files, err := stage.Keep(stage.Layout{
 		User: x.plan.User, Home: home, Scratch: tmpfsSize(spec.OCI.Mounts, home),
 		Tmp: tmpfsSize(spec.OCI.Mounts, "/tmp"), Shm: tmpfsSize(spec.OCI.Mounts, "/dev/shm"),
 	})
 	if err != nil {
 		return err
 	}
-	x.j.env.kept = kept
-	x.j.env.undo.Add(kept.Close)
+	x.j.env.undo.Add(files.Close)
+	ns, err := spawn.Keep(func() error { return files.Settle(x.m.cfg.StageDir) })
+	if err != nil {
+		return err
+	}
+	x.j.env.undo.Add(ns.Close)
+	x.j.env.kept = &shared{files, ns}
 	return nil
+}
+
+// shared are the file systems that the commands of a session have in common, and
+// the mount namespace that keeps them.
+type shared struct {
+	files *stage.Kept
+	ns    *os.File
 }
 
 // keep waits for a session's end and undoes it.

@@ -15,6 +15,8 @@ type Options struct {
 	Netns  *os.File                               // network namespace; nil keeps the node's
 	Cgroup *os.File                               // directory of a cgroup v2; nil starts in the daemon's own
 	Enter  func() (leave func() error, err error) // moves the thread into v1 cgroups and back; nil stays
+	Kept   *os.File                               // mount namespace from Keep that Clone runs in, before Stage; nil for none
+	Clone  func() error                           // takes what Stage needs of Kept
 	Stage  func() error                           // runs on the spawner thread in a private mount namespace; nil keeps the node's mounts
 }
 

@@ -97,6 +97,11 @@ func (p *Pool) run(j job) (*Process, error) {
 			return nil, fmt.Errorf("enter network namespace: %w", err)
 		}
 	}
+	if j.opts.Kept != nil {
+		if err := p.visit(j.opts); err != nil {
+			return nil, err
+		}
+	}
 	if j.opts.Stage != nil {
 		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 			return nil, fmt.Errorf("new mount namespace: %w", err)
@@ -113,6 +118,21 @@ func (p *Pool) run(j job) (*Process, error) {
 	return start(j.cmd, j.opts.Cgroup, p.devNull)
 }
 
+// visit runs Clone in the namespace of kept mounts. After an error goHome brings the
+// thread back.
+func (p *Pool) visit(o Options) error {
+	if err := unix.Setns(int(o.Kept.Fd()), unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("enter the namespace of kept mounts: %w", err)
+	}
+	if err := o.Clone(); err != nil {
+		return fmt.Errorf("take kept mounts: %w", err)
+	}
+	if err := unix.Setns(int(p.home.mnt.Fd()), unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("leave the namespace of kept mounts: %w", err)
+	}
+	return nil
+}
+
 // goHome brings the calling thread back. The mount namespace is entered by
 // descriptor, which also resets root and working directory.
 func (p *Pool) goHome(o Options) error {
@@ -121,7 +141,7 @@ func (p *Pool) goHome(o Options) error {
 			return fmt.Errorf("return to the node's network namespace: %w", err)
 		}
 	}
-	if o.Stage != nil {
+	if o.Stage != nil || o.Kept != nil {
 		if err := unix.Setns(int(p.home.mnt.Fd()), unix.CLONE_NEWNS); err != nil {
 			return fmt.Errorf("return to the node's mount namespace: %w", err)
 		}

@@ -18,7 +18,7 @@ type Descriptors struct {
 	Names  [][]*os.File // per grant and name; nil for a masked name that has gone
 	Pts    *os.File     // a detached devpts
 	Root   *Root        // made ahead of time, used up; nil for none
-	Kept   *Kept        // of the jail's other commands; nil for new file systems
+	Kept   *Clones      // of the jail's other commands; nil for new file systems
 }
 
 // staging is an Apply under way. All of it runs on one thread.
@@ -30,8 +30,7 @@ type staging struct {
 	pts    int
 	root   int // the jail's root, attached
 	ahead  *Root
-	shared *Kept
-	tops   map[string]int // clones of what is shared, attached
+	shared *Clones
 	empty  [2]int
 }
 
@@ -42,7 +41,7 @@ type staging struct {
 //
 // After an error the namespace is half built and must be thrown away.
 func (p Plan) Apply(dir string, d Descriptors, grants []jail.OpenGrant) error {
-	s := &staging{plan: p, tops: map[string]int{}}
+	s := &staging{plan: p}
 	if err := s.take(d); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
@@ -236,17 +235,7 @@ func (s *staging) finish(outer int, grants []jail.OpenGrant) error {
 			return &os.LinkError{Op: "symlink", Old: "root/" + top, New: top, Err: err}
 		}
 	}
-	if err := unix.Fchdir(outer); err != nil {
-		return err
-	}
-	if err := unix.PivotRoot(".", "."); err != nil {
-		return fmt.Errorf("pivot into the staged root: %w", err)
-	}
-	// The old root now lies over the new one.
-	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("leave the node's mounts: %w", err)
-	}
-	if err := unix.Chdir("/"); err != nil {
+	if err := stay(outer); err != nil {
 		return err
 	}
 	table, err := os.ReadFile("/proc/thread-self/mountinfo")
@@ -260,13 +249,25 @@ func (s *staging) finish(outer int, grants []jail.OpenGrant) error {
 	return inspect(mounts, grants)
 }
 
+// stay makes root, which is attached, the namespace's own and drops all other mounts.
+func stay(root int) error {
+	if err := unix.Fchdir(root); err != nil {
+		return err
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("pivot into the staged root: %w", err)
+	}
+	// The old root now lies over the new one.
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("leave the node's mounts: %w", err)
+	}
+	return unix.Chdir("/")
+}
+
 func (s *staging) close() {
 	fds := s.empty[:]
 	if s.ahead == nil { // else its owner's
 		fds = append(fds, s.root)
-	}
-	for _, top := range s.tops {
-		fds = append(fds, top)
 	}
 	for _, fd := range fds {
 		if fd > 0 {

@@ -3,7 +3,9 @@ package stage
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -12,57 +14,97 @@ import (
 )
 
 // Kept are the file systems that the commands of one jail share: its home, /tmp and
-// /dev/shm. They are mounted nowhere; every Apply attaches clones. What is in them
-// is the jail's to arrange, also while another command of it is being staged.
+// /dev/shm. Every Apply attaches clones of them. What is in them is the jail's to
+// arrange, also while another command of it is being staged.
 type Kept struct {
 	mounts map[string]int
 }
 
-// Keep makes the file systems of l, empty. It is a *jail.UnsupportedError on a
-// kernel that cannot clone a mount that is attached nowhere.
-func Keep(l Layout) (_ *Kept, err error) {
+// Keep makes the file systems of l, empty and attached nowhere.
+func Keep(l Layout) (*Kept, error) {
 	p := &planner{layout: l, made: map[string]bool{"/": true, "/dev": true}}
 	if err := p.scratch(); err != nil {
 		return nil, err
 	}
 	k := &Kept{mounts: map[string]int{}}
-	defer func() {
-		if err != nil {
-			k.Close()
-		}
-	}()
 	for _, s := range p.steps {
 		if s.Op != OpTmpfs {
 			continue
 		}
-		if k.mounts[s.Path], err = newTmpfs(bits(s.Mode), s.UID, s.GID, s.Size, quiet); err != nil {
-			delete(k.mounts, s.Path)
+		fd, err := newTmpfs(bits(s.Mode), s.UID, s.GID, s.Size, quiet)
+		if err != nil {
+			k.Close()
 			return nil, err
 		}
+		k.mounts[s.Path] = fd
 	}
-	probe, err := clone(k.mounts[l.Home], "", 0)
-	if errors.Is(err, unix.EINVAL) {
-		return nil, &jail.UnsupportedError{Feature: "a jail for several commands", Need: "Linux 6.15 or newer, to keep its files between them"}
-	}
-	if err == nil {
-		unix.Close(probe)
-	}
-	return k, err
+	return k, nil
 }
 
-// Close drops the file systems with what is in them, unless a command has clones.
-// It may be called again.
-func (k *Kept) Close() error {
+// Settle attaches them in the calling thread's mount namespace and drops everything
+// else from it. dir is a root-owned directory, used as a place for a moment.
+func (k *Kept) Settle(dir string) error {
+	root, err := newTmpfs(0o755, 0, 0, 1<<20, quiet)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(root)
+	place, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: dir, Err: err}
+	}
+	defer unix.Close(place)
+	if err := attach(root, place); err != nil {
+		return err
+	}
+	for _, fd := range k.mounts {
+		name := strconv.Itoa(fd)
+		if err := unix.Mkdirat(root, name, 0o755); err != nil {
+			return err
+		}
+		if err := mountAt(root, name, fd); err != nil {
+			return err
+		}
+	}
+	return stay(root)
+}
+
+// Clones are the kept file systems of one Apply.
+type Clones struct {
+	mounts map[string]int
+}
+
+// Clone puts clones into c. It runs in the namespace where they have settled.
+func (k *Kept) Clone(c *Clones) error {
+	c.mounts = map[string]int{}
 	for at, fd := range k.mounts {
+		t, err := clone(fd, "", 0)
+		if err != nil {
+			return err
+		}
+		c.mounts[at] = t
+	}
+	return nil
+}
+
+// Close drops the file systems with what is in them, once no namespace has them.
+// It may be called again.
+func (k *Kept) Close() error { return closeMounts(k.mounts) }
+
+// Close drops the clones unless they are attached. It may be called again.
+func (c *Clones) Close() error { return closeMounts(c.mounts) }
+
+func closeMounts(mounts map[string]int) error {
+	for at, fd := range mounts {
 		unix.Close(fd)
-		delete(k.mounts, at)
+		delete(mounts, at)
 	}
 	return nil
 }
 
 // within returns the innermost kept file system that p lies in and is not itself,
 // empty for none. A home may lie below /tmp.
-func (k *Kept) within(p string) (in string) {
+func (k *Clones) within(p string) (in string) {
 	if k == nil {
 		return ""
 	}
@@ -74,17 +116,12 @@ func (k *Kept) within(p string) (in string) {
 	return in
 }
 
-// attachKept mounts a clone of what is kept for the step, if anything is.
+// attachKept attaches what is kept for the step, if anything is.
 func (s *staging) attachKept(step Step) (done bool, err error) {
 	if s.shared == nil || s.shared.mounts[step.Path] == 0 {
 		return false, nil
 	}
-	t, err := clone(s.shared.mounts[step.Path], "", 0)
-	if err != nil {
-		return true, err
-	}
-	s.tops[step.Path] = t
-	return true, s.attachAt(step.Path, t)
+	return true, s.attachAt(step.Path, s.shared.mounts[step.Path])
 }
 
 // attachAt attaches a tree at the place p.
@@ -131,7 +168,7 @@ func (s *staging) find(at, p string) (int, error) {
 	if at == "" {
 		return beneath(s.root, strings.TrimPrefix(p, "/"), 0)
 	}
-	fd, err := beneath(s.tops[at], "."+strings.TrimPrefix(p, at), unix.RESOLVE_NO_XDEV)
+	fd, err := beneath(s.shared.mounts[at], "."+strings.TrimPrefix(p, at), unix.RESOLVE_NO_XDEV)
 	if err != nil {
 		return -1, replaced(err)
 	}
