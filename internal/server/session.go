@@ -108,9 +108,10 @@ func command(req *api.CommandRequest, made *daemon.Plan, c *caller) (*daemon.Pla
 		context = map[string]string{}
 	}
 	maps.Copy(context, req.Context)
-	return &daemon.Plan{
-		Caller: c.Caller, Confined: c.confined, MaxCache: made.MaxCache, User: made.User, Spec: spec, Argv: argv, Cwd: spec.View.Cwd, Context: context, TTY: req.TTY,
-	}, nil
+	plan := *made // what the caller's access gave the jail, too
+	plan.Caller, plan.Confined, plan.Spec, plan.Argv, plan.Cwd = c.Caller, c.confined, spec, argv, spec.View.Cwd
+	plan.Context, plan.SecretFDs, plan.TTY = context, nil, req.TTY
+	return &plan, nil
 }
 
 // mayEnter holds what the jail has against who wants to act in it.
