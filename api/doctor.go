@@ -10,6 +10,18 @@ type Doctor struct {
 	Backends []BackendReport `json:"backends"`
 	Facts    []Fact          `json:"facts"`
 	Text     string          `json:"text"` // the same in words
+	// Tools are what omnijailctl doctor --tools found; the daemon says nothing of
+	// them.
+	Tools []ToolReport `json:"tools,omitempty"`
+}
+
+// ToolReport is how a tool of the caller's did in a jail. State is ok, failed or
+// absent.
+type ToolReport struct {
+	Name   string `json:"name"`
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+	Fix    string `json:"fix,omitempty"`
 }
 
 // BackendReport is what one backend guarantees here.
@@ -27,9 +39,15 @@ type Fact struct {
 	Fix    string `json:"fix,omitempty"`
 }
 
-// Has reports whether some backend gives the guarantee.
-func (d *Doctor) Has(guarantee string) bool {
-	return slices.ContainsFunc(d.Backends, func(b BackendReport) bool {
-		return slices.Contains(b.Guarantees, guarantee)
-	})
+// Lacking returns those of the guarantees that the backend which gives the most of
+// them does not give: a jail has one backend.
+func (d *Doctor) Lacking(guarantees []string) []string {
+	lacking := guarantees
+	for _, b := range d.Backends {
+		missing := slices.DeleteFunc(slices.Clone(guarantees), func(g string) bool { return slices.Contains(b.Guarantees, g) })
+		if len(missing) < len(lacking) {
+			lacking = missing
+		}
+	}
+	return lacking
 }

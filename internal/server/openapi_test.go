@@ -42,7 +42,7 @@ func TestDocumentAndRoutesListTheSameOperations(t *testing.T) {
 func TestDocumentAndTypesHaveTheSameFields(t *testing.T) {
 	documented := schemas(t)
 	for _, v := range []any{
-		api.Error{}, api.Position{}, api.Version{}, api.Doctor{}, api.BackendReport{}, api.Fact{},
+		api.Error{}, api.Position{}, api.Version{}, api.Doctor{}, api.ToolReport{}, api.BackendReport{}, api.Fact{},
 		api.ExecRequest{}, api.Add{}, api.Size{}, api.Event{}, api.Started{}, api.Binding{}, api.Denied{},
 		api.Note{}, api.Exit{}, api.Control{}, api.Jail{}, api.Cache{}, api.CachesRemoved{}, api.Policy{}, api.PolicyCheck{}, api.PolicyTest{},
 		api.TestResult{}, api.Drain{}, api.CommandRequest{}, api.Signal{}, api.Detached{}, api.Suggestion{}, audit.Record{},
