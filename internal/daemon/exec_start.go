@@ -130,8 +130,11 @@ func (x *execution) announce() {
 	for _, dir := range x.opened.Reply.Shared {
 		x.events.note(sharedFiles(dir))
 	}
-	if passed := x.j.spec.Passed; passed != "" {
-		x.events.note("jail made by "+x.j.backend+": "+passed, "")
+	switch usual := x.m.Facts().Backends; {
+	case x.j.spec.Passed != "":
+		x.events.note("jail made by "+x.j.backend+": "+x.j.spec.Passed, "")
+	case len(usual) > 0 && x.j.backend != usual[0]:
+		x.events.note("jail made by "+x.j.backend+", as the policy or the request says", "")
 	}
 	if x.master == nil || x.conn == nil { // a pump has it
 		return

@@ -189,6 +189,15 @@ func TestS05_LandlockJailRefusesWhatItCannotKeep(t *testing.T) {
 			t.Errorf("%s ran in another backend:\n%s", policy, o.Stderr)
 		}
 	}
+	if withoutBwrap() {
+		return // it is the node's own then, of which nothing is said
+	}
+	if o := n.Exec(t, "--policy", "order", "--", "true").Want(t, 0); !strings.Contains(o.Stderr, "jail made by "+alone) {
+		t.Errorf("exec does not say that another backend than the node's own ran: %q", o.Stderr)
+	}
+	if o := n.Exec(t, "--", "true").Want(t, 0); strings.Contains(o.Stderr, "jail made by") {
+		t.Errorf("exec says what goes without saying: %q", o.Stderr)
+	}
 }
 
 // TestLandlockJailKeepsWhatMountsKeep: hidden and protected names hold, although
