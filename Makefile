@@ -66,8 +66,8 @@ cross: ## linux amd64 and arm64 static, darwin for what is portable
 
 .PHONY: bench
 bench: build ## start-up and proxy figures, pairwise in one run
-	go test -run '^$$' -bench 'Request|Exec|Workspaces' -benchtime 500x ./internal/e2e/
-	go test -run '^$$' -bench 'StartsAtOnce|SandboxRuntime' -benchtime 50x ./internal/e2e/
+	go test -run '^$$' -bench 'Request|Exec' -benchtime 500x ./internal/e2e/
+	go test -run '^$$' -bench 'Protected|StartsAtOnce|SandboxRuntime' -benchtime 50x ./internal/e2e/
 	go test -run '^$$' -bench . -benchtime 500x ./internal/caller/ ./runtime/bwrap/ ./internal/egressd/cage/
 	go test -run '^$$' -bench . ./mitm/ ./internal/egress/
 

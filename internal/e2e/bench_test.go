@@ -144,14 +144,11 @@ func (s *bench) bareEcho(b *testing.B) (end func()) {
 
 // request starts echo through the API, as a client that runs already, and waits
 // for its byte.
-func (s *bench) request(b *testing.B, uid uint32) (end func()) { return s.requestIn(b, uid, s.ws) }
-
-// requestIn is request with another working directory.
-func (s *bench) requestIn(b *testing.B, uid uint32, dir string) (end func()) {
+func (s *bench) request(b *testing.B, uid uint32) (end func()) {
 	r, w := pipeFor(b)
 	c := &api.Client{Socket: s.n.Socket}
 	session, err := c.Exec(context.Background(), api.ExecRequest{
-		Argv: []string{"echo"}, Cwd: dir, Policy: []byte(`"bench"`), User: fmt.Sprintf("%d:%d", uid, Alice),
+		Argv: []string{"echo"}, Cwd: s.ws, Policy: []byte(`"bench"`), User: fmt.Sprintf("%d:%d", uid, Alice),
 		Context: map[string]string{"PATH": "/usr/bin:/bin"},
 	}, [3]*os.File{s.null, w, s.null}, nil)
 	w.Close()

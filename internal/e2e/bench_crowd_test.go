@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -10,47 +9,8 @@ import (
 	"time"
 )
 
-// The sizes that a start should hardly notice.
-const (
-	manyMasks = 200
-	manyFiles = 100_000
-	atOnce    = 16
-)
-
-// added reports how much longer than the last of the contenders each other takes,
-// in milliseconds.
-func added(b *testing.B, all ...*contender) {
-	b.Helper()
-	base := median(all[len(all)-1].took)
-	for _, c := range all[:len(all)-1] {
-		b.ReportMetric(float64((median(c.took)-base).Microseconds())/1000, c.name+"-added-ms")
-	}
-}
-
-// BenchmarkWorkspaces: from a request to the command's first output in a
-// workspace with 200 names to be hidden, one with 100,000 files in 1,000
-// directories, and one with a single file.
-func BenchmarkWorkspaces(b *testing.B) {
-	s := newBench(b)
-	hidden, large := map[string]string{"main.go": ""}, map[string]string{}
-	for i := range manyMasks {
-		hidden[fmt.Sprintf(".hidden-%d", i)] = ""
-	}
-	for i := range manyFiles {
-		large[fmt.Sprintf("%d/%d/%d", i/10_000, i/100%100, i%100)] = ""
-	}
-	in := func(dir string) func() func() { return func() func() { return s.requestIn(b, Alice, dir) } }
-	all := []*contender{
-		{name: "masks", every: 1, run: in(s.n.Workspace(b, Alice, hidden))},
-		{name: "files", every: 1, run: in(s.n.Workspace(b, Alice, large))},
-		{name: "bare", every: 1, run: in(s.ws)},
-	}
-	for _, c := range all {
-		c.run()()
-	}
-	turns(b, all...)
-	added(b, all...)
-}
+// atOnce is how many starts are under way together.
+const atOnce = 16
 
 // BenchmarkStartsAtOnce: sixteen requests one after the other, and sixteen at
 // once. Where starts hold each other up, the second is no faster, and a processor
