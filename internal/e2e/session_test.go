@@ -124,6 +124,15 @@ func TestS14_SessionsAreTheirOwners(t *testing.T) {
 	if o := n.Run(t, Ctl{UID: Bob, Args: []string{"ls"}}).Want(t, 0); strings.Contains(o.Stdout, id) {
 		t.Errorf("bob sees it: %s", o.Stdout)
 	}
+	for _, args := range [][]string{{"exec", "--jail", ""}, {"rm", ""}, {"attach", ""}, {"logs", ""}} {
+		args = append([]string{"__complete"}, args...)
+		if o := n.Run(t, Ctl{UID: Alice, Args: args}).Want(t, 0); !strings.Contains(o.Stdout, id) {
+			t.Errorf("%q completes to %s", args, o.Stdout)
+		}
+		if o := n.Run(t, Ctl{UID: Bob, Args: args}).Want(t, 0); strings.Contains(o.Stdout, id) {
+			t.Errorf("%q completes for bob to %s", args, o.Stdout)
+		}
+	}
 	n.in(t, id, "true").Want(t, 0)
 	n.Run(t, Ctl{UID: 0, Args: []string{"exec", "--jail", id, "--", "sh", "-c", "test $(id -u) = 2001"}}).Want(t, 0)
 	n.Run(t, Ctl{UID: 0, Args: []string{"rm", id}}).Want(t, 0)
