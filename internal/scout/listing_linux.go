@@ -14,9 +14,6 @@ type entry struct {
 	kind byte
 }
 
-func (e entry) dir() bool  { return e.kind == unix.DT_DIR }
-func (e entry) link() bool { return e.kind == unix.DT_LNK }
-
 // direntHead is how many bytes of a dirent64 come before its name: inode, offset,
 // length and kind.
 const direntHead = 8 + 8 + 2 + 1
