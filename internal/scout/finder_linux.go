@@ -78,7 +78,7 @@ func (f *finder) refuse(err error) error {
 
 // visit sorts the entries of one directory.
 func (f *finder) visit(fd int, buf []byte, p folder) (below []folder, err error) {
-	var git []entry
+	var git []string
 	var named, files, doors []string
 	marks, seen := gitMarks(0), int64(0)
 	err = readEntries(fd, buf, func(b []byte, kind byte) error {
@@ -88,7 +88,7 @@ func (f *finder) visit(fd int, buf []byte, p folder) (below []folder, err error)
 			}
 		}
 		if marks.take(b, kind) {
-			git = append(git, entry{string(b), kind})
+			git = append(git, string(b))
 		}
 		isFile := kind != unix.DT_DIR && string(b) == ".git"
 		match := !isFile && f.matches(p, b)

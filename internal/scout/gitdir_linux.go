@@ -11,27 +11,27 @@ import (
 // gitDir is a git directory of a grant: that of a working tree, of a submodule or
 // of a worktree, or a bare one.
 type gitDir struct {
-	name    string  // below the grant; "." is the grant itself
-	entries []entry // those of its names that matter
+	name    string   // below the grant; "." is the grant itself
+	entries []string // those of its names that matter
 }
 
 // protectGitDir makes read-only what exists in d of the names that lead git to
 // run a program. One that .git is only a file for is protected by that file.
 func (s *session) protectGitDir(g *grant, d gitDir) error {
 	for _, e := range d.entries {
-		n := path.Join(d.name, e.name)
+		n := path.Join(d.name, e)
 		switch {
-		case s.req.View.GitConfig && isGitConfig(e.name):
+		case s.req.View.GitConfig && isGitConfig(e):
 			continue
-		case e.name == "info":
+		case e == "info":
 			n = path.Join(n, "attributes")
-		case strings.HasPrefix(e.name, "rebase-"):
+		case strings.HasPrefix(e, "rebase-"):
 			n = path.Join(n, "git-rebase-todo")
 		}
 		if err := s.protectPath(filepath.Join(g.path, n)); err != nil {
 			return err
 		}
-		if isGitConfig(e.name) {
+		if isGitConfig(e) {
 			if err := s.protectNamedBy(g, d, n); err != nil {
 				return err
 			}

@@ -63,9 +63,8 @@ func (s *session) followGitFile(g *grant, n string) error {
 }
 
 // everyGitEntry stands for a listing: what does not exist is not protected.
-var everyGitEntry = []entry{
-	{name: "config"}, {name: "config.worktree"}, {name: "hooks"}, {name: "commondir"}, {name: "gitdir"},
-	{name: "sequencer"}, {name: "info"}, {name: "rebase-merge"}, {name: "rebase-apply"},
+var everyGitEntry = []string{
+	"config", "config.worktree", "hooks", "commondir", "gitdir", "sequencer", "info", "rebase-merge", "rebase-apply",
 }
 
 // pointsBack reports whether the directory n of g is the git directory of the

@@ -8,18 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entry is one name of a directory; kind is one of the DT_ constants.
-type entry struct {
-	name string
-	kind byte
-}
-
 // direntHead is how many bytes of a dirent64 come before its name: inode, offset,
 // length and kind.
 const direntHead = 8 + 8 + 2 + 1
 
 // readEntries calls each for every entry of the directory fd but itself and its
-// parent. The name is valid during the call only: a workspace has many entries,
+// parent, with its kind, one of the DT_ constants. The name is valid during the call only: a workspace has many entries,
 // and few of them matter.
 func readEntries(fd int, buf []byte, each func(name []byte, kind byte) error) error {
 	for {
