@@ -18,12 +18,13 @@
 // A request passes these steps, and each may answer it with a refusal:
 //
 //	read      head.go     one strict head: what two parsers could read in two
-//	                      ways is an error; http2.go holds HTTP/2 to the same
+//	                      ways is an error; streamhead.go holds
+//	                      HTTP/2 to the same
 //	gate      gate.go     the method, the target, Host, hop-by-hop headers
 //	judge     judge.go    the rules, then the credential table
 //	record    exchange.go the audit has acknowledged the request
 //	attach    attach.go   the credential, in the only file that reveals one
-//	send      upstream.go a connection that belongs to one jail and credential,
+//	send      lanes.go    a connection that belongs to one jail and credential,
 //	                      to an address that passed the guard
 //	reply     reply.go    streamed back as it comes
 //

@@ -3,7 +3,6 @@ package mitm
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -53,7 +52,7 @@ func (p *Proxy) serveHTTP2(ctx context.Context, tc *tls.Conn, a egress.Authority
 		BaseConfig: &http.Server{MaxHeaderBytes: maxHead + headerListMargin, ErrorLog: noLog},
 		Handler:    c,
 	})
-	c.streams.Wait()
+	c.drain()
 }
 
 // malformed sorts an error of the protocol by what the owner is told. No code:
@@ -71,13 +70,37 @@ func malformed(kind string) audit.Code {
 // http2Conn is a client connection that speaks HTTP/2.
 type http2Conn struct {
 	session
-	at      netip.AddrPort
+	at netip.AddrPort
+
+	mu      sync.Mutex
+	closed  bool           // the connection has ended: no stream begins any more
 	streams sync.WaitGroup // requests that are not over
+}
+
+// enter reports whether a stream may begin. The implementation may start one when
+// its connection has just ended.
+func (c *http2Conn) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.streams.Add(1)
+	}
+	return !c.closed
+}
+
+// drain waits until the last stream is over.
+func (c *http2Conn) drain() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.streams.Wait()
 }
 
 // ServeHTTP serves one stream. A panic ends this stream and no other.
 func (c *http2Conn) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	c.streams.Add(1)
+	if !c.enter() {
+		return
+	}
 	defer c.streams.Done()
 	st := &http2Stream{w: w, control: http.NewResponseController(w)}
 	defer st.end()
@@ -104,46 +127,4 @@ func (c *http2Conn) next(st *http2Stream, req *http.Request) {
 		return
 	}
 	x.run(ctx)
-}
-
-// gateStream holds a request of HTTP/2 to what readRequest holds one of HTTP/1 to,
-// so that no translation can give it a second meaning. The implementation has
-// refused bad names, control bytes and headers of a connection by now.
-func gateStream(req *http.Request) *refusal {
-	if req.TLS == nil && req.Method != http.MethodConnect { // which has none, and is the gate's
-		return badRequest(":scheme is not https")
-	}
-	size, fields := len(req.Method)+len(req.RequestURI)+len(req.Host), 0
-	var f framing
-	for name, values := range req.Header {
-		fields += len(values)
-		for _, v := range values {
-			size += len(name) + len(v) + len(": \r\n")
-			if err := f.add(name, v); err != nil {
-				return badRequest(err.Error())
-			}
-		}
-	}
-	if size > maxHead || fields > maxFields {
-		return refuseHeaders()
-	}
-	if err := f.checkStream(req); err != nil {
-		return badRequest(err.Error())
-	}
-	return nil
-}
-
-// checkStream checks the parts of a head that HTTP/2 writes in its own way.
-func (f *framing) checkStream(req *http.Request) error {
-	length, hasLength := f.seen["content-length"]
-	switch {
-	case req.Host == "":
-		return errors.New(":authority is missing")
-	case hasLength && !isLength(length), hasLength && !lengthIs(length, req.ContentLength):
-		return errors.New("Content-Length is not the length of the body")
-	}
-	if err := scanMethod(req.Method); err != nil {
-		return err
-	}
-	return scanTarget(req.RequestURI)
 }
