@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"github.com/omnijail/omnijail/creds"
 )
 
@@ -77,7 +75,7 @@ func contestants(b *testing.B, h http.Handler) []*contestant {
 // directHTTP2 is a client of HTTP/2 with nobody in between.
 func directHTTP2(r *rig, up string) *http.Client {
 	c := r.http2Client(up)
-	c.Transport.(*http2.Transport).TLSClientConfig.RootCAs = r.upstream.Roots
+	c.Transport.(*http.Transport).TLSClientConfig.RootCAs = r.upstream.Roots
 	return c
 }
 

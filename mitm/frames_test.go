@@ -2,7 +2,6 @@ package mitm
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -27,15 +26,11 @@ func (r *rig) serveHTTP2(authority string, h http.Handler) string {
 
 // http2Client is a jailed client that speaks HTTP/2 alone.
 func (r *rig) http2Client(addr string) *http.Client {
-	tr := &http2.Transport{
-		TLSClientConfig:    &tls.Config{RootCAs: r.jailRoots()},
-		DisableCompression: true,
-		DialTLSContext: func(ctx context.Context, network, _ string, cfg *tls.Config) (net.Conn, error) {
-			return (&tls.Dialer{Config: cfg}).DialContext(ctx, network, addr)
-		},
-	}
-	r.t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr}
+	c := r.client(addr)
+	var protocols http.Protocols
+	protocols.SetHTTP2(true)
+	c.Transport.(*http.Transport).Protocols = &protocols
+	return c
 }
 
 // h2 is a client that writes frames by hand.
@@ -82,10 +77,15 @@ func (h *h2) block(fields ...string) []byte {
 	return bytes.Clone(h.buf.Bytes())
 }
 
-// request sends a head, with get's pseudo headers where it has none of its own.
+// open sends a head.
+func (h *h2) open(id uint32, end bool, fields ...string) error {
+	return h.fr.WriteHeaders(http2.HeadersFrameParam{StreamID: id, EndHeaders: true, EndStream: end, BlockFragment: h.block(fields...)})
+}
+
+// request sends a head on a connection that must take it.
 func (h *h2) request(id uint32, end bool, fields ...string) {
 	h.t.Helper()
-	h.must(h.fr.WriteHeaders(http2.HeadersFrameParam{StreamID: id, EndHeaders: true, EndStream: end, BlockFragment: h.block(fields...)}))
+	h.must(h.open(id, end, fields...))
 }
 
 func get(path string, more ...string) []string {

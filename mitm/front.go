@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egress"
 )
@@ -89,7 +87,7 @@ func (p *Proxy) dispatch(ctx context.Context, conn *replayed, proto protocol, at
 
 // serveTLS serves a client in the protocol that the handshake settled.
 func (p *Proxy) serveTLS(ctx context.Context, tc *tls.Conn, a egress.Authority) {
-	if tc.ConnectionState().NegotiatedProtocol == http2.NextProtoTLS {
+	if tc.ConnectionState().NegotiatedProtocol == protoHTTP2 {
 		p.serveHTTP2(ctx, tc, a)
 		return
 	}

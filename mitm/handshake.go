@@ -7,8 +7,6 @@ import (
 	"net"
 	"slices"
 
-	"golang.org/x/net/http2"
-
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egress"
 )
@@ -18,7 +16,7 @@ import (
 // rule prefers HTTP/2. One that
 // speaks neither it nor HTTP/2 gets the no_application_protocol alert.
 func serverConfig(a egress.Authority, cert *tls.Certificate, preferHTTP2 bool) *tls.Config {
-	protocols := []string{"http/1.1", http2.NextProtoTLS}
+	protocols := []string{"http/1.1", protoHTTP2}
 	if preferHTTP2 {
 		slices.Reverse(protocols)
 	}

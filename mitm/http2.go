@@ -5,11 +5,10 @@ import (
 	"crypto/tls"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/netip"
 	"sync"
-
-	"golang.org/x/net/http2"
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egress"
@@ -35,25 +34,54 @@ var noLog = log.New(io.Discard, "", 0)
 func (p *Proxy) serveHTTP2(ctx context.Context, tc *tls.Conn, a egress.Authority) {
 	at := destination(tc)
 	c := &http2Conn{session: session{p: p, scheme: egress.HTTPS, authority: a}, at: at}
-	srv := &http2.Server{
-		MaxConcurrentStreams:         maxStreams,
-		MaxReadFrameSize:             maxFrame,
-		MaxUploadBufferPerConnection: connWindow,
-		MaxUploadBufferPerStream:     streamWindow,
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true) // the encryption is around the meter
+	over := make(chan struct{})
+	srv := &http.Server{
+		Handler:                      c,
+		DisableGeneralOptionsHandler: true,
+		Protocols:                    &protocols,
+		ReadHeaderTimeout:            headerTimeout, // until the preface; the meter knows about heads
 		IdleTimeout:                  idleTimeout,
-		CountError: func(kind string) {
-			if code := malformed(kind); code != "" {
-				p.note(at, a, code)
+		MaxHeaderBytes:               maxHead + headerListMargin,
+		ErrorLog:                     noLog,
+		BaseContext:                  func(net.Listener) context.Context { return ctx },
+		ConnState: func(_ net.Conn, s http.ConnState) {
+			if s == http.StateClosed {
+				close(over)
 			}
 		},
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          maxStreams,
+			MaxReadFrameSize:              maxFrame,
+			MaxReceiveBufferPerConnection: connWindow,
+			MaxReceiveBufferPerStream:     streamWindow,
+			CountError: func(kind string) {
+				if code := malformed(kind); code != "" {
+					p.note(at, a, code)
+				}
+			},
+		},
 	}
-	srv.ServeConn(newMeter(tc, func() { p.note(at, a, audit.CodeFlood) }), &http2.ServeConnOpts{
-		Context:    ctx,
-		BaseConfig: &http.Server{MaxHeaderBytes: maxHead + headerListMargin, ErrorLog: noLog},
-		Handler:    c,
-	})
+	_ = srv.Serve(&oneConn{conn: newMeter(tc, func() { p.note(at, a, audit.CodeFlood) })}) // which ends at once
+	<-over
 	c.drain()
 }
+
+// oneConn is a listener of one connection, which is not the listener's to close.
+type oneConn struct{ conn net.Conn }
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	c := l.conn
+	l.conn = nil
+	if c == nil {
+		return nil, io.EOF
+	}
+	return c, nil
+}
+
+func (l *oneConn) Addr() net.Addr { return nil }
+func (l *oneConn) Close() error   { return nil }
 
 // malformed sorts an error of the protocol by what the owner is told. No code:
 // it is what any client may run into.

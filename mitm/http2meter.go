@@ -1,12 +1,25 @@
 package mitm
 
 import (
-	"crypto/tls"
 	"encoding/binary"
+	"errors"
+	"net"
 	"sync/atomic"
 	"time"
+)
 
-	"golang.org/x/net/http2"
+// The types of frames and the flags that the meter tells apart (RFC 9113 section 6).
+const (
+	frameData         = 0x0
+	frameHeaders      = 0x1
+	frameReset        = 0x3
+	frameContinuation = 0x9
+
+	flagEndStream  = 0x1
+	flagEndHeaders = 0x4
+
+	prefaceLength = 24 // of the text that a client begins with
+	protoHTTP2    = "h2"
 )
 
 // What a client may spend on frames that ask for work and carry nothing. Frames
@@ -25,8 +38,8 @@ const (
 // meter counts the frames of a connection as they pass, and ends it when they are
 // a flood: of resets, settings, pings, empty frames, or a head without an end.
 type meter struct {
-	*tls.Conn
-	flooded func() // called once
+	net.Conn        // and no more of the *tls.Conn, or it is taken for one that is still encrypted
+	flooded  func() // called once
 
 	in, out frames
 	control *bucket
@@ -36,22 +49,23 @@ type meter struct {
 	block   time.Time // when the head that is being read began
 }
 
-func newMeter(conn *tls.Conn, flooded func()) *meter {
+func newMeter(conn net.Conn, flooded func()) *meter {
 	return &meter{
 		Conn: conn, flooded: flooded,
-		in:      frames{skip: uint32(len(http2.ClientPreface))},
+		in:      frames{skip: prefaceLength},
 		control: newBucket(controlBurst, controlRate),
 		resets:  newBucket(resetBurst, resetRate),
 	}
 }
 
-// Read reads for the implementation, which sends the error to the client before
-// it ends the connection.
+var errFlood = errors.New("a flood of frames")
+
+// Read reads for the implementation, which ends the connection on an error.
 func (m *meter) Read(b []byte) (int, error) {
 	n, err := m.Conn.Read(b)
 	m.in.scan(b[:n], m.received)
 	if m.over.Load() {
-		return 0, http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
+		return 0, errFlood
 	}
 	return n, err
 }
@@ -64,18 +78,18 @@ func (m *meter) Write(b []byte) (int, error) {
 // received charges one frame of the client's.
 func (m *meter) received(f frame) {
 	switch f.kind {
-	case http2.FrameData:
+	case frameData:
 		if f.length > 0 {
 			m.earn(1)
-		} else if f.flags&http2.FlagDataEndStream == 0 {
+		} else if f.flags&flagEndStream == 0 {
 			m.chargeControl()
 		}
-	case http2.FrameHeaders:
-		m.head(f.flags.Has(http2.FlagHeadersEndHeaders), true)
-	case http2.FrameContinuation:
+	case frameHeaders:
+		m.head(f.flags&flagEndHeaders != 0, true)
+	case frameContinuation:
 		m.chargeControl()
-		m.head(f.flags.Has(http2.FlagContinuationEndHeaders), false)
-	case http2.FrameRSTStream:
+		m.head(f.flags&flagEndHeaders != 0, false)
+	case frameReset:
 		m.charge(m.resets)
 	default:
 		m.chargeControl()
@@ -85,9 +99,9 @@ func (m *meter) received(f frame) {
 // sent books one frame of ours. A client can also make us give a stream up.
 func (m *meter) sent(f frame) {
 	switch {
-	case f.kind == http2.FrameData && f.length > 0:
+	case f.kind == frameData && f.length > 0:
 		m.earn(controlCredit + int64(f.length/creditBytes))
-	case f.kind == http2.FrameRSTStream:
+	case f.kind == frameReset:
 		m.charge(m.resets)
 	}
 }
@@ -129,8 +143,8 @@ func (m *meter) charge(b *bucket) {
 // frame is the head of one frame of HTTP/2.
 type frame struct {
 	length uint32
-	kind   http2.FrameType
-	flags  http2.Flags
+	kind   byte
+	flags  byte
 }
 
 const frameHead = 9
@@ -159,8 +173,8 @@ func (s *frames) scan(b []byte, each func(frame)) {
 		}
 		f := frame{
 			length: binary.BigEndian.Uint32(s.head[:4]) >> 8,
-			kind:   http2.FrameType(s.head[3]),
-			flags:  http2.Flags(s.head[4]),
+			kind:   s.head[3],
+			flags:  s.head[4],
 		}
 		s.n, s.skip = 0, f.length
 		each(f)

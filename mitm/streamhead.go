@@ -6,12 +6,14 @@ import (
 )
 
 // gateStream holds a request of HTTP/2 to what readRequest holds one of HTTP/1 to,
-// so that no translation can give it a second meaning. The implementation has
-// refused bad names, control bytes and headers of a connection by now.
+// so that no translation can give it a second meaning. What it says of the scheme
+// is not looked at: that of the connection is sent. The implementation has refused
+// bad names, control bytes and headers of a connection by now.
 func gateStream(req *http.Request) *refusal {
-	if req.TLS == nil && req.Method != http.MethodConnect { // which has none, and is the gate's
-		return badRequest(":scheme is not https")
+	if host, ok := req.Header["Host"]; ok && (len(host) > 1 || host[0] != req.Host) {
+		return badRequest("Host is not :authority")
 	}
+	delete(req.Header, "Host")
 	size, fields := len(req.Method)+len(req.RequestURI)+len(req.Host), 0
 	var f framing
 	for name, values := range req.Header {

@@ -48,7 +48,7 @@ func checkWebSocket(req *http.Request) error {
 	case req.ContentLength != 0:
 		return errors.New("a WebSocket's handshake has no body")
 	case !slices.ContainsFunc(tokens(h, "Connection"), func(s string) bool { return strings.EqualFold(s, "upgrade") }):
-		return errors.New("Upgrade is there and Connection does not name it")
+		return errors.New("the header Connection does not name Upgrade")
 	case len(h[webSocketVersion]) != 1 || h.Get(webSocketVersion) != "13":
 		return errors.New("Sec-WebSocket-Version is not 13")
 	}
