@@ -163,7 +163,7 @@ func (m *Manager) admit(uid uint32, most int) (*Ticket, *api.Error) {
 	}
 	if n := m.perUID[uid]; n >= most {
 		return nil, api.Refuse(http.StatusTooManyRequests, "too_many_jails", "you have %d jails, which is your limit", n).
-			Hint("omnijailctl ls, then omnijailctl kill ID")
+			Hint("omnijailctl ls, then omnijailctl rm ID")
 	}
 	m.perUID[uid]++
 	return &Ticket{m: m, uid: uid}, nil

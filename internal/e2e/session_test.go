@@ -212,3 +212,27 @@ func TestSessionsLeaveNoTrace(t *testing.T) {
 	}
 	until(t, "the daemon holds what it held before", func() bool { return count() <= before+4 })
 }
+
+// A process that has given up a group does not get it back in a jail that was made
+// while its user's processes had it.
+func TestS04_AGroupGivenUpIsNotInAnEarlierJail(t *testing.T) {
+	t.Parallel()
+	const team = 2200
+	n := NewNode(t, Options{NoLab: true, Policy: map[string]string{"team": "caller: [cwd]\ngroups: [\"2200\"]\n"}})
+	as := func(groups []uint32, args ...string) (string, error) {
+		cmd := n.Command(t, Ctl{UID: Alice, Args: args})
+		cmd.SysProcAttr.Credential.Groups = groups
+		out, err := cmd.CombinedOutput()
+		return strings.TrimSpace(string(out)), err
+	}
+	id, err := as([]uint32{socketGID, team}, "create", "--policy", "team")
+	if err != nil {
+		t.Fatalf("%v: %s", err, id)
+	}
+	if out, err := as([]uint32{socketGID, team}, "exec", "--jail", id, "--", "id", "-G"); err != nil || !strings.Contains(out, "2200") {
+		t.Errorf("with the group: %v: %s", err, out)
+	}
+	if out, err := as([]uint32{socketGID}, "exec", "--jail", id, "--", "id", "-G"); err == nil || !strings.Contains(out, "which this process does not hold") {
+		t.Errorf("without the group: %v: %s", err, out)
+	}
+}
