@@ -50,6 +50,19 @@ func TestObserve(t *testing.T) {
 			}
 		})
 	}
+	t.Run("in a session jail", func(t *testing.T) {
+		id := strings.TrimSpace(n.Run(t, Ctl{UID: Alice, Dir: ws, Args: []string{"create"}}).Want(t, 0).Stdout)
+		for _, file := range []string{"one", "two"} {
+			o := n.Run(t, Ctl{UID: Alice, Dir: ws, Args: []string{"exec", "--jail", id, "--", "sh", "-c", "echo x > " + file + "; true"}}).Want(t, 0)
+			if !strings.Contains(o.Stderr, "omnijailctl: write refused: ./"+file) {
+				t.Errorf("%s", o.Stderr)
+			}
+		}
+		n.Run(t, Ctl{UID: Alice, Args: []string{"rm", id}}).Want(t, 0)
+		if s := n.suggestion(t, id); !slices.Equal(s.Write, []string{ws}) {
+			t.Errorf("%+v", s)
+		}
+	})
 	t.Run("becomes a policy", func(t *testing.T) {
 		run("cat "+data+"/table "+data+"/.netrc .env; echo x > out").Want(t, 2)
 		s := n.suggestion(t, jailOf(t, n))
