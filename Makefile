@@ -69,6 +69,7 @@ bench: build ## start-up and proxy figures, pairwise in one run
 	go test -run '^$$' -bench 'Request|Exec' -benchtime 500x ./internal/e2e/
 	go test -run '^$$' -bench 'Protected|StartsAtOnce|SandboxRuntime' -benchtime 50x ./internal/e2e/
 	go test -run '^$$' -bench . -benchtime 500x ./internal/caller/ ./runtime/bwrap/ ./internal/egressd/cage/
+	go test -run '^$$' -bench . -benchtime 100x ./internal/mountwatch/ ./internal/cgroup/
 	go test -run '^$$' -bench . ./mitm/ ./internal/egress/
 
 .PHONY: fuzz-smoke

@@ -71,3 +71,28 @@ func TestS09_AFrozenGroupStandsStillAndCanBeKilled(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkFreeze is from the call until a process that never sleeps stands still.
+func BenchmarkFreeze(b *testing.B) {
+	for what, h := range hierarchies(b) {
+		b.Run(what, func(b *testing.B) {
+			g := group(b, instance(b, h), "exec-1")
+			cmd := exec.Command("sh", "-c", "while :; do :; done")
+			if err := g.Start(cmd); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := g.Freeze(); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if err := g.Thaw(); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+			g.Kill()
+			cmd.Wait()
+		})
+	}
+}

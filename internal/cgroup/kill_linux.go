@@ -61,7 +61,7 @@ func (t *tree) freeze(dir string) error {
 		if err != nil || frozen || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(time.Millisecond) // v1 has nothing to wait on
+		time.Sleep(100 * time.Microsecond) // v1 has nothing to wait on
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 const hang = 20 * time.Second
 
 // hierarchies returns what this node has, as it is and as if it had no v2.
-func hierarchies(t *testing.T) map[string]*Hierarchy {
+func hierarchies(t testing.TB) map[string]*Hierarchy {
 	t.Helper()
 	h, err := Find()
 	if err != nil {
@@ -32,7 +32,7 @@ func hierarchies(t *testing.T) map[string]*Hierarchy {
 }
 
 // v1Only returns the hierarchies of this node without v2, nil if it has no freezer.
-func v1Only(t *testing.T) *Hierarchy {
+func v1Only(t testing.TB) *Hierarchy {
 	t.Helper()
 	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -50,7 +50,7 @@ func v1Only(t *testing.T) *Hierarchy {
 }
 
 // instance makes a subtree that is swept when the test ends.
-func instance(t *testing.T, h *Hierarchy) *Instance {
+func instance(t testing.TB, h *Hierarchy) *Instance {
 	t.Helper()
 	id := fmt.Sprintf("test-%d-%d", os.Getpid(), time.Now().UnixNano())
 	i, err := h.Instance(id)
@@ -70,7 +70,7 @@ func instance(t *testing.T, h *Hierarchy) *Instance {
 	return i
 }
 
-func group(t *testing.T, i *Instance, name string) *Group {
+func group(t testing.TB, i *Instance, name string) *Group {
 	t.Helper()
 	g, err := i.New(name)
 	if err != nil {
@@ -114,7 +114,7 @@ func startInside(g *Group, cmd *exec.Cmd) error {
 	return errors.Join(cmd.Start(), leave())
 }
 
-func deadline(t *testing.T) context.Context {
+func deadline(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	t.Cleanup(cancel)

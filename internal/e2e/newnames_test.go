@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -69,9 +68,10 @@ var plants = []struct {
 		`mv .cache/p/c .cache/p/config`, "git -C sub status"},
 }
 
-// attack plants in a jail while a git command runs outside every 50 ms. The plant
-// comes just after one: what runs within the moment before the stop is the stated
-// residue. It returns whether the program ran.
+// attack plants in a jail while a git command runs outside every 50 ms, and says
+// whether the program ran. The plant comes just after one of them, and the next
+// comes when the client has been told of it: what runs within the moment before the
+// stop is the stated residue, and no matter of how busy this machine is.
 func attack(t *testing.T, n *Node, vector int, policy string) (ran bool, stderr string) {
 	v := plants[vector]
 	dir := n.repository(t)
@@ -92,7 +92,7 @@ func attack(t *testing.T, n *Node, vector int, policy string) (ran bool, stderr 
 		` + v.plant + `
 		until_tick 6`
 	cmd := n.Command(t, Ctl{UID: Alice, Dir: dir, Args: []string{"exec", "--policy", policy, "--env", "M=" + marker, "--", "sh", "-c", script}})
-	var errs bytes.Buffer
+	var errs syncBuffer
 	cmd.Stderr = &errs
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -108,12 +108,17 @@ func attack(t *testing.T, n *Node, vector int, policy string) (ran bool, stderr 
 	ended := make(chan struct{})
 	var loop sync.WaitGroup
 	loop.Go(func() {
-		for {
+		for i := 0; ; i++ {
 			n.asUser(t, Alice, dir, strings.Fields(v.outside)...)
 			f, err := os.OpenFile(tick, os.O_APPEND|os.O_WRONLY, 0)
 			if err == nil {
 				f.Write([]byte("x"))
 				f.Close()
+			}
+			if i == 0 {
+				late, cancel := context.WithTimeout(context.Background(), hang/4)
+				errs.waitFor("was made in the jail", late.Done())
+				cancel()
 			}
 			select {
 			case <-ended:
