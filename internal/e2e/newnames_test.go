@@ -88,7 +88,7 @@ func attack(t *testing.T, n *Node, vector int, policy string) (ran bool, stderr 
 		count() { wc -c < tick; }
 		until_tick() { to=$(($(count) + $1)); while [ "$(count)" -lt $to ]; do :; done; }
 		` + v.prepare + `
-		: > tick; echo ready; until_tick 1
+		: > tick; echo ready; until [ -s tick ]; do :; done
 		` + v.plant + `
 		until_tick 6`
 	cmd := n.Command(t, Ctl{UID: Alice, Dir: dir, Args: []string{"exec", "--policy", policy, "--env", "M=" + marker, "--", "sh", "-c", script}})
