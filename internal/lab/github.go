@@ -32,6 +32,10 @@ func (u *Upstream) routes() http.Handler {
 		if u.opt.Log != nil {
 			u.opt.Log.Printf("%s %s%s", r.Method, r.Host, r.URL.Path)
 		}
+		if h := u.site(r); h != nil {
+			h.ServeHTTP(w, r)
+			return
+		}
 		if strings.HasPrefix(r.Host, "api.") {
 			api.ServeHTTP(w, r)
 			return

@@ -34,12 +34,13 @@ type Options struct {
 
 // Upstream is a running upstream. Close ends it and removes its files.
 type Upstream struct {
-	opt  Options
-	base context.Context // of every connection; ended by Close
-	end  context.CancelFunc
-	ca   *authority
-	dir  string // bare repositories
-	seen recorder
+	opt   Options
+	base  context.Context // of every connection; ended by Close
+	end   context.CancelFunc
+	ca    *authority
+	dir   string // bare repositories
+	seen  recorder
+	sites sync.Map // handlers by name, from Serve
 
 	https, http, ssh, raw net.Listener
 	servers               []*http.Server
