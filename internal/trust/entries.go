@@ -14,6 +14,7 @@ var nodeEntries = []string{
 	"localtime", "ld.so.*", "os-release", "lsb-release", "debian_version", "services", "protocols",
 	"rpc", "shells", "inputrc", "bash.bashrc", "profile", "terminfo", "mime.types", "fonts",
 	"crypto-policies", "gai.conf", "locale.alias", "alternatives", "ssl/openssl.cnf", "pki/tls/openssl.cnf",
+	"chromium", "chromium.d", // Debian's does not start without
 }
 
 // ownEntries are never taken from the node: we write them, or they tell of the
