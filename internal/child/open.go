@@ -51,14 +51,7 @@ type OpenGrant struct {
 	// Git are the git directories that were found below a writable grant, by
 	// name; "." is the grant itself. What of them exists and must not change is
 	// in ReadOnly; what does not exist yet is for a watch to keep away.
-	Git []string `json:"git,omitempty"`
-}
-
-// OpenName is a name below a grant.
-type OpenName struct {
-	Name string `json:"name"`
-	Dir  bool   `json:"dir"`
-	Link bool   `json:"link,omitempty"` // a symbolic link, itself; read-only ones alone may be
+	Git Names `json:"git,omitempty"`
 }
 
 // OpenError is a refusal in the shape of the API's own errors.

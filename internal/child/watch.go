@@ -25,9 +25,9 @@ type WatchRoot struct {
 	Write bool   `json:"write"`
 	// Kept are the names below it that are mounts in the jail: it can neither
 	// make nor replace them.
-	Kept []string `json:"kept,omitempty"`
+	Kept Names `json:"kept,omitempty"`
 	// Open are those of Kept that the jail may write below.
-	Open []string `json:"open,omitempty"`
+	Open Names `json:"open,omitempty"`
 }
 
 // The orders of the daemon to a scout that watches.
