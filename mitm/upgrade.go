@@ -50,7 +50,7 @@ func checkWebSocket(req *http.Request) error {
 	case !slices.ContainsFunc(tokens(h, "Connection"), func(s string) bool { return strings.EqualFold(s, "upgrade") }):
 		return errors.New("the header Connection does not name Upgrade")
 	case len(h[webSocketVersion]) != 1 || h.Get(webSocketVersion) != "13":
-		return errors.New("Sec-WebSocket-Version is not 13")
+		return errors.New("its Sec-WebSocket-Version is not 13")
 	}
 	if key, err := base64.StdEncoding.DecodeString(h.Get(webSocketKey)); err != nil || len(key) != 16 || len(h[webSocketKey]) != 1 {
 		return errors.New("Sec-WebSocket-Key is not 16 bytes in base64")

@@ -21,7 +21,6 @@ const maxCommands = 256
 type Visit struct {
 	m    *Manager
 	j    *liveJail
-	plan *Plan
 	name string // of its cgroup
 }
 

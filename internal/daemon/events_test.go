@@ -11,12 +11,6 @@ import (
 	"github.com/omnijail/omnijail/api"
 )
 
-// discard is a client that reads everything and keeps nothing.
-type discard struct{}
-
-func (discard) Write(b []byte) (int, error)      { return len(b), nil }
-func (discard) SetWriteDeadline(time.Time) error { return nil }
-
 // gate is a client that does not read until it is opened.
 type gate struct {
 	open chan struct{}

@@ -18,7 +18,6 @@ type visit struct {
 	parent  *node
 	name    string
 	initial bool // it may have been there before the command
-	known   *node
 }
 
 func (v visit) rel() string {
