@@ -105,6 +105,26 @@ func (h *Hierarchy) Controller(name string) int {
 	return 0
 }
 
+// CountsSwap reports whether swap is counted where memory is bounded. It is not
+// known where no group of this node has a memory limit yet.
+func (h *Hierarchy) CountsSwap() (counted, known bool) {
+	switch h.Controller("memory") {
+	case 1:
+		_, err := os.Stat(filepath.Join(h.extra["memory"].point, swapV1))
+		return err == nil, true
+	case 2:
+		// The root has no limits of its own; v2 files are in the groups below it.
+		for _, pattern := range []string{"*", "*/*"} {
+			bounded, _ := filepath.Glob(filepath.Join(h.main.point, pattern, "memory.max"))
+			if len(bounded) > 0 {
+				_, err := os.Stat(filepath.Join(filepath.Dir(bounded[0]), swapV2))
+				return err == nil, true
+			}
+		}
+	}
+	return false, false
+}
+
 // offered returns the controllers that a child of the v2 cgroup p can have: those
 // that p has, where we may enable them, else those that are enabled.
 func (h *Hierarchy) offered(p string) []string {

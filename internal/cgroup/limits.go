@@ -6,6 +6,10 @@ import "errors"
 // limit.
 var ErrNoController = errors.New("this node has no cgroup controller for it (under systemd: Delegate=yes)")
 
+// ErrNoSwap is wrapped by SetLimits when this node bounds memory without counting
+// what of it is in swap.
+var ErrNoSwap = errors.New("this node does not count swap (boot with swapaccount=1)")
+
 // Usage is what a group has used of its limits.
 type Usage struct {
 	MemoryPeak int64 // bytes; 0 where nobody counts
@@ -15,7 +19,8 @@ type Usage struct {
 
 // Limits bound a whole group. Zero is no limit.
 type Limits struct {
-	Memory int64 // bytes, swap included
+	Memory int64 // bytes, swap included but for Swap
+	Swap   int64 // bytes of swap besides Memory, which must be set; zero is none
 	Pids   int64 // processes and threads
 	CPU    int64 // thousandths of a processor
 }

@@ -17,13 +17,22 @@ type setting struct {
 	optional   bool // the file exists only where swap is counted
 }
 
+// swap reports whether the setting is of swap.
+func (s setting) swap() bool { return s.v2 == swapV2 || s.v1 == swapV1 }
+
+// The files that are there only where swap is counted.
+const (
+	swapV2 = "memory.swap.max"
+	swapV1 = "memory.memsw.limit_in_bytes"
+)
+
 func (l Limits) settings() []setting {
 	var s []setting
 	if l.Memory > 0 {
 		s = append(s,
 			setting{"memory", "memory.max", "memory.limit_in_bytes", number(l.Memory), false},
-			setting{"memory", "memory.swap.max", "", "0", true},
-			setting{"memory", "", "memory.memsw.limit_in_bytes", number(l.Memory), true},
+			setting{"memory", swapV2, "", number(l.Swap), l.Swap == 0},
+			setting{"memory", "", swapV1, number(l.Memory + l.Swap), l.Swap == 0},
 			setting{"memory", "memory.oom.group", "", "1", true})
 	}
 	if l.Pids > 0 {
@@ -50,7 +59,11 @@ func number(n int64) string { return strconv.FormatInt(n, 10) }
 func (g *Group) SetLimits(l Limits) error {
 	var errs []error
 	for _, s := range l.settings() {
-		if err := g.set(s); err != nil {
+		err := g.set(s)
+		if s.swap() && errors.Is(err, os.ErrNotExist) {
+			err = ErrNoSwap
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("limit %s: %w", s.controller, err))
 		}
 	}

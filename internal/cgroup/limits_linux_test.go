@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -53,6 +54,62 @@ func TestLimitsAreEnforced(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Swap is what may be used besides memory, in the words of each version.
+func TestSwapBesidesMemory(t *testing.T) {
+	for what, h := range hierarchies(t) {
+		t.Run(what, func(t *testing.T) {
+			counted, known := h.CountsSwap()
+			if !known {
+				return // no controller: refused, as the test of limits shows
+			}
+			g := group(t, instance(t, h), "exec-1")
+			err := g.SetLimits(Limits{Memory: 64 << 20, Swap: 32 << 20})
+			if !counted {
+				if !errors.Is(err, ErrNoSwap) {
+					t.Errorf("nothing counts swap, and setting it says %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			file, want := swapV1, "100663296"
+			if h.Controller("memory") == 2 {
+				file, want = swapV2, "33554432"
+			}
+			text, err := os.ReadFile(filepath.Join(g.dirs[len(g.dirs)-1], file))
+			if err != nil || strings.TrimSpace(string(text)) != want {
+				t.Errorf("%s: %q, %v, want %s", file, text, err, want)
+			}
+		})
+	}
+}
+
+// A kernel that bounds memory and does not count swap has no file for it. Without a
+// word of swap that is how it is; a limit that was asked for is refused.
+func TestSwapThatNobodyCountsIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "exec-1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "exec-1", "memory.limit_in_bytes"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := instance(t, h)
+	leaf := group(t, real, "exec-1")
+	g := &Group{name: "exec-1", instance: &Instance{h: h, path: leaf.Path(), v1: map[string]string{"memory": dir}}}
+	if err := g.SetLimits(Limits{Memory: 64 << 20}); err != nil {
+		t.Errorf("memory alone: %v", err)
+	}
+	if err := g.SetLimits(Limits{Memory: 64 << 20, Swap: 32 << 20}); !errors.Is(err, ErrNoSwap) {
+		t.Errorf("swap that nobody counts: %v", err)
 	}
 }
 

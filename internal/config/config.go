@@ -61,9 +61,12 @@ type Config struct {
 type Limits struct {
 	// Timeout is the longest time a command may run.
 	Timeout Duration `yaml:"timeout"`
-	// Memory is what a command and all it starts may use, swap included;
-	// at least 16MiB.
+	// Memory is what a command and all it starts may use, swap included unless
+	// swap is set; at least 16MiB.
 	Memory Size `yaml:"memory"`
+	// Swap is the most that a policy may let it have in swap besides memory.
+	// Without it, nothing where memory is set.
+	Swap Size `yaml:"swap"`
 	// Pids is how many processes and threads it may have; at least 16.
 	Pids int64 `yaml:"pids"`
 	// CPU is how many processors' time it may use.
@@ -84,7 +87,7 @@ type Limits struct {
 // Jail returns the limits in the jail's own vocabulary.
 func (l Limits) Jail() jail.Limits {
 	return jail.Limits{
-		Timeout: time.Duration(l.Timeout), Memory: int64(l.Memory), Pids: l.Pids, CPU: int64(l.CPU),
+		Timeout: time.Duration(l.Timeout), Memory: int64(l.Memory), Swap: int64(l.Swap), Pids: l.Pids, CPU: int64(l.CPU),
 		OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize), Scratch: int64(l.Scratch), Cache: int64(l.Cache),
 	}
 }

@@ -18,7 +18,7 @@ func (x *execution) overLimit(exit *api.Exit) {
 	switch {
 	case limits.Memory > 0 && used.OOMKills > 0:
 		exit.Limits = "memory"
-		exit.Reason = fmt.Sprintf("killed: memory limit %s, peak %s", jail.FormatSize(limits.Memory), jail.FormatSize(used.MemoryPeak))
+		exit.Reason = fmt.Sprintf("killed: memory limit %s%s, peak %s", jail.FormatSize(limits.Memory), besides(limits.Swap), jail.FormatSize(used.MemoryPeak))
 		if name := x.j.env.group.Killed(); name != "" {
 			exit.Reason += ", by " + audit.Escape(name)
 		}
@@ -34,6 +34,14 @@ func (x *execution) overLimit(exit *api.Exit) {
 	if exit.Code == 0 {
 		exit.Reason, exit.Fix = "", ""
 	}
+}
+
+// besides says how much swap there is besides the memory.
+func besides(swap int64) string {
+	if swap == 0 {
+		return ""
+	}
+	return " and " + jail.FormatSize(swap) + " of swap"
 }
 
 // limited records that a command ran into a limit, and says so with the record's

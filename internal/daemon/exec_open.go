@@ -66,7 +66,12 @@ func (x *execution) open(ctx context.Context) error {
 // exec, it is never dropped.
 func (x *execution) limit() error {
 	l := x.j.spec.Limits
-	err := x.j.env.group.SetLimits(cgroup.Limits{Memory: l.Memory, Pids: l.Pids, CPU: l.CPU})
+	err := x.j.env.group.SetLimits(cgroup.Limits{Memory: l.Memory, Swap: l.Swap, Pids: l.Pids, CPU: l.CPU})
+	if errors.Is(err, cgroup.ErrNoSwap) {
+		return &jail.UnsupportedError{
+			Backend: x.j.spec.Backends[0], Feature: "limits.swap", Need: "a kernel that counts swap", Fix: "boot with swapaccount=1",
+		}
+	}
 	if noController(err) {
 		return &jail.UnsupportedError{
 			Backend: x.j.spec.Backends[0], Feature: "this memory, pids or cpu limit", Need: "a cgroup controller for it",

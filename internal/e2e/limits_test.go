@@ -11,7 +11,7 @@ func TestLimits(t *testing.T) {
 	n := NewNode(t, Options{NoLab: true, Policy: map[string]string{"small": `
 caller: [cwd, tty, timeout, limits]
 limits: {memory: 256MiB, pids: 64, open_files: 32, file_size: 1MiB, scratch: 4MiB}
-`}})
+`, "swapping": "limits: {memory: 64MiB, swap: 32MiB}"}})
 	for name, c := range map[string]struct {
 		args []string
 		exit int
@@ -23,6 +23,8 @@ limits: {memory: 256MiB, pids: 64, open_files: 32, file_size: 1MiB, scratch: 4Mi
 			"killed: memory limit 256 MiB"},
 		"a request never widens": {[]string{"--policy", "small", "--memory", "1g", "--", "/usr/bin/python3", "-c", "x = bytearray(400 << 20)"}, 137,
 			"killed: memory limit 256 MiB"},
+		"memory and swap": {[]string{"--policy", "swapping", "--", "/usr/bin/python3", "-c", "x = bytearray(200 << 20)"}, 137,
+			"killed: memory limit 64 MiB and 32 MiB of swap, peak "},
 		"too little for the beginning of a jail": {[]string{"--memory", "64", "--", "true"}, 125, "omnijailctl: memory: must be at least 16 MiB"},
 		"processes": {[]string{"--pids", "20", "--", "sh", "-c", "for i in $(seq 40); do sleep 60 & done; wait"}, 2,
 			"limit 20 processes"},

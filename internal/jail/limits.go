@@ -10,7 +10,8 @@ import (
 // Limits bound one command and everything it starts. Zero is no limit.
 type Limits struct {
 	Timeout   time.Duration
-	Memory    int64 // bytes, swap included
+	Memory    int64 // bytes, swap included but for what Swap says
+	Swap      int64 // bytes of swap besides Memory; zero is none
 	Pids      int64 // processes and threads
 	CPU       int64 // thousandths of a processor
 	OpenFiles int64 // descriptors of one process
@@ -36,6 +37,7 @@ func (l Limits) Check() error {
 	}{
 		{"timeout", int64(l.Timeout), 0, decimal},
 		{"memory", l.Memory, Least.Memory, FormatSize},
+		{"swap", l.Swap, 0, FormatSize},
 		{"pids", l.Pids, Least.Pids, decimal},
 		{"cpu", l.CPU, 0, decimal},
 		{"open_files", l.OpenFiles, Least.OpenFiles, decimal},
@@ -60,6 +62,7 @@ func (l Limits) Narrow(o Limits) Limits {
 	return Limits{
 		Timeout:   time.Duration(smaller(int64(l.Timeout), int64(o.Timeout))),
 		Memory:    smaller(l.Memory, o.Memory),
+		Swap:      smaller(l.Swap, o.Swap),
 		Pids:      smaller(l.Pids, o.Pids),
 		CPU:       smaller(l.CPU, o.CPU),
 		OpenFiles: smaller(l.OpenFiles, o.OpenFiles),
@@ -67,6 +70,16 @@ func (l Limits) Narrow(o Limits) Limits {
 		Scratch:   smaller(l.Scratch, o.Scratch),
 		Cache:     smaller(l.Cache, o.Cache),
 	}
+}
+
+// Under returns l within the operator's limits. Who bounds memory and does not speak
+// of swap has bounded both together, so then there is none.
+func (l Limits) Under(ceiling Limits) Limits {
+	out := l.Narrow(ceiling)
+	if ceiling.Memory > 0 && ceiling.Swap == 0 {
+		out.Swap = 0
+	}
+	return out
 }
 
 func smaller(a, b int64) int64 {

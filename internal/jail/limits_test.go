@@ -20,6 +20,19 @@ func TestNarrowTakesTheSmallerThatIsSet(t *testing.T) {
 	}
 }
 
+// Who bounds memory alone has bounded swap with it; a ceiling of swap is one more.
+func TestSwapIsTheOperatorsToGive(t *testing.T) {
+	policy := Limits{Memory: 64 << 20, Swap: 32 << 20}
+	for _, c := range []struct {
+		ceiling Limits
+		want    int64
+	}{{Limits{}, 32 << 20}, {Limits{Memory: 1 << 30}, 0}, {Limits{Memory: 1 << 30, Swap: 1 << 20}, 1 << 20}, {Limits{Swap: 1 << 30}, 32 << 20}} {
+		if got := policy.Under(c.ceiling).Swap; got != c.want {
+			t.Errorf("under %+v: %d of swap, want %d", c.ceiling, got, c.want)
+		}
+	}
+}
+
 func TestCheckWantsRoomForOurOwn(t *testing.T) {
 	for want, l := range map[string]Limits{
 		"":                                {Timeout: 1, Memory: 16 << 20, Pids: 16, CPU: 1, OpenFiles: 16, FileSize: 1, Scratch: 1 << 20},

@@ -14,7 +14,7 @@ func cgroups() []Fact {
 	h, err := cgroup.Find()
 	if err != nil {
 		var facts []Fact
-		for _, n := range []Name{KillGroup, CgroupV2, Memory, Pids} {
+		for _, n := range []Name{KillGroup, CgroupV2, Memory, Swap, Pids} {
 			facts = append(facts, Fact{Name: n, Answer: No, Detail: err.Error(), Fix: mountV2})
 		}
 		return facts
@@ -27,6 +27,7 @@ func cgroups() []Fact {
 		{Name: KillGroup, Answer: Yes, Detail: place},
 		{Name: CgroupV2, Answer: Yes, Detail: place},
 		controller(h, Memory, "memory"),
+		swap(h),
 		controller(h, Pids, "pids"),
 	}
 	if err := unix.Access(h.Mount(), unix.W_OK); err != nil {
@@ -46,4 +47,17 @@ func controller(h *cgroup.Hierarchy, name Name, controller string) Fact {
 			Fix: "Delegate=yes in the unit, or enable " + controller + " in cgroup.subtree_control at the root"}
 	}
 	return Fact{Name: name, Answer: Yes, Detail: fmt.Sprintf("cgroup v%d", version)}
+}
+
+// swap says whether memory that went to swap is still counted: where it is not, a
+// memory limit bounds what stays in memory alone.
+func swap(h *cgroup.Hierarchy) Fact {
+	const fix = "boot with swapaccount=1"
+	switch counted, known := h.CountsSwap(); {
+	case !known:
+		return Fact{Name: Swap, Detail: "no group has a memory limit to look at", Fix: fix}
+	case !counted:
+		return Fact{Name: Swap, Answer: No, Detail: "the kernel does not count swap", Fix: fix}
+	}
+	return Fact{Name: Swap, Answer: Yes, Detail: "swap is counted"}
 }

@@ -59,6 +59,7 @@ const (
 	KillGroup   Name = "kill_group"    // a cgroup per command
 	CgroupV2    Name = "cgroup_v2"     // cgroup v2, wherever it is mounted
 	Memory      Name = "memory_limit"  // a controller for memory
+	Swap        Name = "swap_limit"    // swap is counted
 	Pids        Name = "pids_limit"    // a controller for processes
 	NodeMounts  Name = "node_mounts"   // the node's own mount namespace
 	CoreLimit   Name = "core_limit"    // the limit that keeps core handlers away from jails

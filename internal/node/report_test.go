@@ -14,7 +14,7 @@ func able(but ...Fact) Facts {
 	var f Facts
 	for _, n := range []Name{
 		Root, Bwrap, BwrapUsable, Drop, Bare, MountByFD, SafeOpen, Pidfd, DevPTS, Seccomp, Landlock, Wall, Network,
-		KillGroup, CgroupV2, Memory, Pids, NodeMounts, CoreLimit, PeerPidfd,
+		KillGroup, CgroupV2, Memory, Swap, Pids, NodeMounts, CoreLimit, PeerPidfd,
 	} {
 		fact := Fact{Name: n, Answer: Yes, Detail: "seen"}
 		if i := slices.IndexFunc(but, func(b Fact) bool { return b.Name == n }); i >= 0 {

@@ -43,7 +43,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		Rules:     doc.rules(),
 		Bindings:  doc.bindings(),
 		Env:       envPlan(doc, req, home, rep),
-		Limits:    doc.Limits.Narrow(req.Limits).Narrow(facts.Limits),
+		Limits:    doc.Limits.Narrow(req.Limits).Under(facts.Limits),
 		OnMisuse:  doc.OnMisuse,
 		BodyCheck: doc.BodyCheck,
 		Observe:   doc.Observe,
@@ -58,6 +58,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		spec.MaxAge = DefaultMaxAge
 	}
 	checkPorts(spec, rep)
+	checkSwap(doc, spec.Limits, rep)
 	if spec.OnMisuse == "" {
 		spec.OnMisuse = "deny"
 	}
@@ -80,6 +81,13 @@ func checkObserve(doc *Document, rep *report) {
 				rep.errorf(w.At, "observe", "cannot be together with weaken: [%s], which selects another filter of system calls", w.Text)
 			}
 		}
+	}
+}
+
+// checkSwap refuses swap that nothing is counted beside.
+func checkSwap(doc *Document, l jail.Limits, rep *report) {
+	if doc.Limits.Swap > 0 && l.Memory == 0 {
+		rep.add(Error{Pos: doc.SwapAt, Key: "limits.swap", Msg: "counts beside limits.memory, and memory has no limit", Fix: "add memory: 1GiB to limits"})
 	}
 }
 

@@ -40,6 +40,7 @@ type Document struct {
 	ProtectNew  Item   // "quarantine" or "detect"; empty is quarantine
 	BodyCheck   bool   // placeholder_in_body: deny
 	Limits      jail.Limits
+	SwapAt      Pos           // of limits.swap
 	Observe     bool          // refused files and system calls are reported
 	MaxAge      time.Duration // 0 is DefaultMaxAge
 	Publish     []uint16

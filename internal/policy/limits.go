@@ -15,13 +15,14 @@ func (d *decoder) limits(key string, n *node) {
 	d.mapping(key, n, map[string]keyFunc{
 		"timeout":    func(d *decoder, k string, n *node) { l.Timeout = d.duration(k, n) },
 		"memory":     func(d *decoder, k string, n *node) { l.Memory = d.size(k, n, jail.Least.Memory) },
+		"swap":       func(d *decoder, k string, n *node) { l.Swap = d.size(k, n, 1); d.doc.SwapAt = n.at },
 		"pids":       func(d *decoder, k string, n *node) { l.Pids = d.integer(k, n, jail.Least.Pids, maxCount) },
 		"cpu":        func(d *decoder, k string, n *node) { l.CPU = d.processors(k, n) },
 		"open_files": func(d *decoder, k string, n *node) { l.OpenFiles = d.integer(k, n, jail.Least.OpenFiles, maxCount) },
 		"file_size":  func(d *decoder, k string, n *node) { l.FileSize = d.size(k, n, 0) },
 		"scratch":    func(d *decoder, k string, n *node) { l.Scratch = d.size(k, n, jail.Least.Scratch) },
 		"cache":      func(d *decoder, k string, n *node) { l.Cache = d.size(k, n, jail.Least.Cache) },
-	}, []string{"swap"})
+	}, nil)
 }
 
 // size reads a number of bytes of at least low.
@@ -63,7 +64,7 @@ func LimitLines(l jail.Limits) []string {
 	for _, b := range []struct {
 		name string
 		v    int64
-	}{{"memory", l.Memory}, {"file_size", l.FileSize}, {"scratch", l.Scratch}, {"cache", l.Cache}} {
+	}{{"memory", l.Memory}, {"swap", l.Swap}, {"file_size", l.FileSize}, {"scratch", l.Scratch}, {"cache", l.Cache}} {
 		if b.v > 0 {
 			out = append(out, b.name+" "+jail.FormatSize(b.v))
 		}
