@@ -8,7 +8,8 @@ import (
 )
 
 // Table is one jail's bindings, their placeholders and, once they arrive, their
-// values. Placeholders live as long as the table. It is safe for concurrent use.
+// values. Placeholders live as long as the table and those that follow it with Next
+// keep them. It is safe for concurrent use.
 // A nil Table has no bindings and still refuses placeholders.
 type Table struct {
 	rows []*row
@@ -17,6 +18,11 @@ type Table struct {
 // row is a binding at work.
 type row struct {
 	Binding
+	*state
+}
+
+// state is what a binding has in all tables that keep it.
+type state struct {
 	placeholder string // empty when the binding gives the jail none
 	dropped     atomic.Bool
 
@@ -35,15 +41,17 @@ func NewTable(bs []Binding) (*Table, error) {
 	}
 	t := &Table{}
 	for _, b := range bs {
-		r := &row{Binding: b, ready: make(chan struct{})}
-		for _, e := range b.Env {
-			if e.Fixed == "" && r.placeholder == "" {
-				r.placeholder = mint(b.Shape)
-			}
-		}
-		t.rows = append(t.rows, r)
+		t.rows = append(t.rows, &row{b, newState(b)})
 	}
 	return t, nil
+}
+
+func newState(b Binding) *state {
+	s := &state{ready: make(chan struct{})}
+	if b.showsPlaceholder() {
+		s.placeholder = mint(b.Shape)
+	}
+	return s
 }
 
 // Placeholders returns the variables of the jail's environment: placeholders and
@@ -115,8 +123,8 @@ func (t *Table) Drop(i int) {
 	}
 }
 
-// answered is called with the row locked.
-func (r *row) answered() bool {
+// answered is called with the state locked.
+func (r *state) answered() bool {
 	select {
 	case <-r.ready:
 		return true

@@ -22,7 +22,7 @@ func (x *exchange) authenticate(ctx context.Context) error {
 	if v.Action == creds.Strip {
 		return nil
 	}
-	table := x.s.p.cfg.Table
+	table := x.g.Table
 	secret, err := table.Wait(ctx, v.Binding)
 	if err != nil {
 		return refuse(http.StatusBadGateway, audit.CodeCredential,

@@ -49,7 +49,7 @@ func contestants(b *testing.B, h http.Handler) []*contestant {
 	if err != nil {
 		b.Fatal(err)
 	}
-	lane := r.proxy.cfg.Dial.transport(nil, false)
+	lane := r.proxy.now().Dial.transport(nil, false)
 	lane.DialContext = nil
 	lane.TLSClientConfig.ServerName = "api.test"
 	rp := httptest.NewUnstartedServer(&httputil.ReverseProxy{

@@ -14,15 +14,23 @@ import (
 // Config is what one jail's Proxy is made of. Fields are required unless their
 // comment says otherwise.
 type Config struct {
-	Jail  string        // the jail's ID, for messages only
-	Rules *egress.Rules // what may leave
-	Names Names         // which name a synthetic address stands for
-	Table *creds.Table  // nil: no credentials; placeholders are refused all the same
-	CA    *CA           // signs the leaves that this jail trusts
-	Dial  *Dialer       // reaches the outside; may be shared between jails
-	Audit Auditor       // is asked before anything is dialled
+	Jail  string  // the jail's ID, for messages only
+	Names Names   // which name a synthetic address stands for
+	CA    *CA     // signs the leaves that this jail trusts
+	Audit Auditor // is asked before anything is dialled
 
-	DNS      func(net.Conn)    // serves a TCP connection to port 53 and closes it; nil: closed
+	DNS func(net.Conn) // serves a TCP connection to port 53 and closes it; nil: closed
+
+	Policy // the first one in force
+}
+
+// Policy is what a jail may do on the network. A running jail can be given another.
+type Policy struct {
+	Generation uint32        // 0 for the first; each that takes its place has a higher one
+	Rules      *egress.Rules // what may leave
+	Table      *creds.Table  // nil: no credentials; placeholders are refused all the same
+	Dial       *Dialer       // reaches the outside; may be shared between jails
+
 	Stale    func(binding int) // the bound host answered 401 to this binding; nil: not told
 	GitHosts []string          // hosts whose git@ remotes the jail rewrites to https; words of the SSH refusal
 	BodyDeny bool              // refuse a placeholder in a body instead of recording it
@@ -46,6 +54,8 @@ type Auditor interface {
 // Event is one decision, or the end of what it allowed. It never holds a query,
 // a header's value or a body.
 type Event struct {
+	Generation uint32 // of the Policy that Rule, Nearest and Binding are numbers of
+
 	Kind      audit.Kind
 	Authority egress.Authority
 	Name      string // when there is no authority: the address as text
@@ -67,16 +77,22 @@ type Event struct {
 // set or an auditor would be an open door.
 func (c Config) check() error {
 	switch {
-	case c.Rules == nil:
-		return errors.New("mitm: no rules given")
 	case c.Names == nil:
 		return errors.New("mitm: no name table given")
 	case c.CA == nil:
 		return errors.New("mitm: no CA given")
-	case c.Dial == nil:
-		return errors.New("mitm: no dialer given")
 	case c.Audit == nil:
 		return errors.New("mitm: no auditor given")
+	}
+	return c.Policy.check()
+}
+
+func (p Policy) check() error {
+	switch {
+	case p.Rules == nil:
+		return errors.New("mitm: no rules given")
+	case p.Dial == nil:
+		return errors.New("mitm: no dialer given")
 	}
 	return nil
 }

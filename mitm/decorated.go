@@ -13,11 +13,11 @@ func (x *exchange) undecorate(resp *http.Response) {
 	if x.binding < 0 {
 		return
 	}
-	if !x.s.p.cfg.Table.Binding(x.binding).Cookies {
+	if !x.g.Table.Binding(x.binding).Cookies {
 		delete(resp.Header, "Set-Cookie")
 		delete(resp.Header, "Set-Cookie2")
 	}
-	if stale := x.s.p.cfg.Stale; stale != nil && resp.StatusCode == http.StatusUnauthorized {
+	if stale := x.g.Stale; stale != nil && resp.StatusCode == http.StatusUnauthorized {
 		stale(x.binding)
 	}
 }
@@ -31,7 +31,7 @@ func (x *exchange) inspector() func([]byte) error {
 			return nil
 		}
 		x.inBody.Store(true)
-		if x.s.p.cfg.BodyDeny {
+		if x.g.BodyDeny {
 			return refusePlaceholder()
 		}
 		return nil

@@ -18,6 +18,8 @@ import (
 // exchange is one request and what becomes of it.
 type exchange struct {
 	s       *session
+	g       *generation // the one that all of it is judged by
+	way     crossing
 	to      client
 	req     *http.Request // nil when its head could not be read
 	target  gated
@@ -33,7 +35,7 @@ type exchange struct {
 }
 
 func newExchange(s *session, to client, req *http.Request) *exchange {
-	x := &exchange{s: s, to: to, req: req, binding: -1, began: time.Now()}
+	x := &exchange{s: s, g: s.p.now(), to: to, req: req, binding: -1, began: time.Now()}
 	if req != nil && req.ContentLength != 0 {
 		x.body = to.body(req)
 	}
@@ -49,6 +51,11 @@ func (x *exchange) run(ctx context.Context) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(x.s.p.thawed, cancel)()
+	x.way.g, x.way.stays, x.way.cut = x.g, x.stays, cancel
+	if !x.s.p.cross(&x.way) {
+		return x.refuse(ctx, refuseOutdated())
+	}
+	defer x.s.p.crossed(&x.way)
 	stop := x.to.watch(x.body, cancel)
 	resp, err := x.forward(ctx)
 	if err == nil {
@@ -75,7 +82,7 @@ func (x *exchange) forward(ctx context.Context) (*http.Response, error) {
 	if err := x.authenticate(ctx); err != nil {
 		return nil, err
 	}
-	id, err := x.s.p.cfg.Audit.Open(ctx, x.allowed())
+	id, err := x.s.p.audit.Open(ctx, x.allowed())
 	if err != nil {
 		return nil, refuseNoAudit()
 	}
@@ -85,14 +92,14 @@ func (x *exchange) forward(ctx context.Context) (*http.Response, error) {
 
 // lane is the way to the upstream.
 func (x *exchange) lane() http.RoundTripper {
-	p, private := x.s.p, x.verdict.AllowPrivate
+	private := x.verdict.AllowPrivate
 	if x.s.authority.Host() == egress.DoctorHost {
 		return doctor{}
 	}
 	if x.target.websocket {
-		return &upgrader{dial: p.cfg.Dial, scheme: x.s.scheme, authority: x.s.authority, private: private}
+		return &upgrader{dial: x.g.Dial, scheme: x.s.scheme, authority: x.s.authority, private: private}
 	}
-	return p.lanes.get(x.binding, private, x.req.ProtoMajor == 2)
+	return x.g.lanes.get(x.binding, private, x.req.ProtoMajor == 2)
 }
 
 // outgoing is the request as it is sent: the bytes that were judged, framed anew.
@@ -179,6 +186,9 @@ func (x *exchange) pass(resp *http.Response) bool {
 // done records how the exchange ended.
 func (x *exchange) done(d audit.Decision, code audit.Code, status int, in uint64) {
 	e := x.event
+	if x.way.ended.Load() {
+		d, code = audit.Deny, audit.CodePolicyChanged
+	}
 	e.Kind, e.Decision, e.Code, e.Status = audit.KindDone, d, code, status
 	e.BytesIn = in
 	e.BytesOut = x.out
@@ -186,5 +196,5 @@ func (x *exchange) done(d audit.Decision, code audit.Code, status int, in uint64
 		e.BytesOut = uint64(x.body.n.Load())
 	}
 	e.Millis = millis(x.began)
-	x.s.p.cfg.Audit.Done(x.id, e)
+	x.s.p.audit.Done(x.id, e)
 }

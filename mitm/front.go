@@ -49,8 +49,9 @@ func (p *Proxy) front(ctx context.Context, conn net.Conn) {
 		p.dns(conn)
 		return
 	}
-	if v := p.cfg.Rules.AllowsTCP(a); v.Allow {
-		p.splice(ctx, conn, a, v)
+	g := p.now()
+	if v := g.Rules.AllowsTCP(a); v.Allow {
+		p.splice(ctx, conn, &carried{g: g, to: a, verdict: v, judge: judgeTCP})
 		return
 	}
 	conn.SetReadDeadline(time.Now().Add(firstByteTimeout))
@@ -97,7 +98,7 @@ func (p *Proxy) serveTLS(ctx context.Context, tc *tls.Conn, a egress.Authority) 
 // authority is the one place where a connection's destination becomes an
 // authority. All other mentions of a host are compared with it.
 func (p *Proxy) authority(at netip.AddrPort) (egress.Authority, error) {
-	if name, ok := p.cfg.Names.Name(at.Addr()); ok {
+	if name, ok := p.names.Name(at.Addr()); ok {
 		return egress.AuthorityFrom(name, at.Port())
 	}
 	return egress.AuthorityOf(at)
@@ -109,8 +110,8 @@ func isAddress(a egress.Authority) bool {
 }
 
 func (p *Proxy) dns(conn net.Conn) {
-	if p.cfg.DNS != nil {
-		p.cfg.DNS(conn)
+	if p.serveDNS != nil {
+		p.serveDNS(conn)
 	}
 }
 
@@ -185,7 +186,7 @@ func (c *replayed) CloseWrite() error {
 // refuseSSH tells an SSH client, in its own protocol, what to do instead.
 func (p *Proxy) refuseSSH(conn net.Conn, a egress.Authority) {
 	text := fmt.Sprintf("ssh to %s is not carried; use https: git remote set-url origin https://%s/OWNER/REPO", a, a.Host())
-	for _, h := range p.cfg.GitHosts {
+	for _, h := range p.now().GitHosts {
 		if strings.EqualFold(h, a.Host()) {
 			text = fmt.Sprintf("ssh to %s is not carried; this jail rewrites git@%s: to https", a, h)
 		}

@@ -210,7 +210,7 @@ func TestUpstreamFailures(t *testing.T) {
 			if tt.upstream != nil {
 				addr = r.at(tt.host+":443", tt.upstream())
 			} else {
-				r.proxy.cfg.Dial.lookup = func(context.Context, string) ([]netip.Addr, error) {
+				r.proxy.now().Dial.lookup = func(context.Context, string) ([]netip.Addr, error) {
 					return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 				}
 				addr = r.open(tt.host + ":443")

@@ -51,7 +51,7 @@ func (x *exchange) judgeRules() *refusal {
 }
 
 func (x *exchange) decide(method, path, query string) egress.Verdict {
-	return x.s.p.cfg.Rules.Decide(egress.Request{
+	return x.g.Rules.Decide(egress.Request{
 		Scheme: x.s.scheme, Method: method, Authority: x.s.authority, Path: path, Query: query,
 	})
 }
@@ -70,7 +70,7 @@ func (x *exchange) denied(v egress.Verdict, method, path string) *refusal {
 
 // denialCode sorts a refusal of the rules by what the owner would change.
 func (x *exchange) denialCode(v egress.Verdict) audit.Code {
-	rules := x.s.p.cfg.Rules
+	rules := x.g.Rules
 	switch {
 	case rules.Len() == 0:
 		return audit.CodeNoNetwork
@@ -88,7 +88,7 @@ func (x *exchange) denialCode(v egress.Verdict) audit.Code {
 
 // judgeCredentials asks the table what becomes of the request.
 func (x *exchange) judgeCredentials() *refusal {
-	x.cred = x.s.p.cfg.Table.Judge(creds.Request{
+	x.cred = x.g.Table.Judge(creds.Request{
 		Scheme: x.s.scheme, Method: x.req.Method, Authority: x.s.authority,
 		Path: x.target.path, RawTarget: x.req.RequestURI, Header: x.req.Header,
 	})
@@ -131,7 +131,7 @@ func misplaced(h http.Header) bool {
 // misused refuses a placeholder where it does not belong, and stops the jail's
 // network where the policy says so.
 func (x *exchange) misused() *refusal {
-	if x.s.p.cfg.Freeze {
+	if x.g.Freeze {
 		x.s.p.Freeze()
 	}
 	return refusePlaceholder()

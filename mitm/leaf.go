@@ -92,6 +92,14 @@ func (l *leaves) config(a egress.Authority) (*tls.Config, error) {
 	return lf.config, nil
 }
 
+// forget drops what was made: the protocols of new connections are chosen anew.
+func (l *leaves) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.byAuth)
+	l.order.Init()
+}
+
 func (l *leaves) remove(e *list.Element) {
 	delete(l.byAuth, e.Value.(*leaf).authority)
 	l.order.Remove(e)

@@ -232,7 +232,7 @@ func TestSlowUpstreamKeepsTheConnection(t *testing.T) {
 func TestPanicEndsOneConnection(t *testing.T) {
 	r := newRig(t, options{rules: []string{"GET api.test"}})
 	names := &panickyNames{fakeNames: r.names}
-	r.proxy.cfg.Names = names
+	r.proxy.names = names
 	addr := r.serve("api.test:443", &seen{})
 	names.panics.Store(true)
 	c, err := tls.Dial("tcp", addr, &tls.Config{RootCAs: r.jailRoots(), ServerName: "api.test"})

@@ -26,12 +26,14 @@ const (
 
 // Proxy carries the connections of one jail. Make it with New.
 type Proxy struct {
-	cfg      Config
+	names    Names
+	audit    Auditor
+	serveDNS func(net.Conn)
 	leaves   *leaves
-	lanes    *lanes
 	refusals *bucket
 	frozen   atomic.Bool
-	streams  atomic.Int64 // requests over HTTP/2 that are not over
+	streams  atomic.Int64               // requests over HTTP/2 that are not over
+	inForce  atomic.Pointer[generation] // changed under mu
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -43,6 +45,7 @@ type Proxy struct {
 	closed    bool
 	listeners map[net.Listener]struct{}
 	conns     map[net.Conn]struct{}
+	crossings map[*crossing]struct{}
 }
 
 // New returns a Proxy over cfg, or an error that names the missing part.
@@ -52,10 +55,10 @@ func New(cfg Config) (*Proxy, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	thawed, cut := context.WithCancel(ctx)
-	return &Proxy{
-		cfg:       cfg,
-		leaves:    newLeaves(cfg.CA, cfg.Rules.PrefersHTTP2),
-		lanes:     newLanes(cfg.Dial),
+	p := &Proxy{
+		names:     cfg.Names,
+		audit:     cfg.Audit,
+		serveDNS:  cfg.DNS,
 		refusals:  newBucket(refusalBurst, refusalRate),
 		ctx:       ctx,
 		cancel:    cancel,
@@ -63,7 +66,11 @@ func New(cfg Config) (*Proxy, error) {
 		cut:       cut,
 		listeners: map[net.Listener]struct{}{},
 		conns:     map[net.Conn]struct{}{},
-	}, nil
+		crossings: map[*crossing]struct{}{},
+	}
+	p.leaves = newLeaves(cfg.CA, func(a egress.Authority) bool { return p.now().Rules.PrefersHTTP2(a) })
+	p.inForce.Store(newGeneration(cfg.Policy))
+	return p, nil
 }
 
 // Serve accepts from l until Close, then returns nil. It closes l. An error is
@@ -113,7 +120,7 @@ func (p *Proxy) Close() error {
 	}
 	p.mu.Unlock()
 	p.wg.Wait()
-	p.lanes.close()
+	p.now().lanes.close()
 	return nil
 }
 
@@ -175,7 +182,8 @@ func (p *Proxy) note(at netip.AddrPort, a egress.Authority, code audit.Code) {
 // record writes a refusal of a connection. There is nobody to tell when that
 // fails, and nothing was let through.
 func (p *Proxy) record(ctx context.Context, e Event) {
-	_, _ = p.cfg.Audit.Open(ctx, e)
+	e.Generation = p.now().Generation
+	_, _ = p.audit.Open(ctx, e)
 }
 
 func connectEvent(at netip.AddrPort, a egress.Authority, code audit.Code) Event {

@@ -18,7 +18,7 @@ func (x *exchange) allowed() Event {
 // base is what all records of an exchange share.
 func (x *exchange) base() Event {
 	e := Event{
-		Kind: audit.KindRequest, Authority: x.s.authority, Path: x.target.path,
+		Generation: x.g.Generation, Kind: audit.KindRequest, Authority: x.s.authority, Path: x.target.path,
 		Rule: -1, Nearest: -1, Binding: x.binding,
 	}
 	if x.req != nil {
@@ -46,7 +46,7 @@ func (x *exchange) recordRefusal(ctx context.Context, no *refusal) (string, *ref
 	if no.method != "" {
 		e.Method, e.Path = printable(no.method, 16), no.path
 	}
-	id, err := x.s.p.cfg.Audit.Open(ctx, e)
+	id, err := x.s.p.audit.Open(ctx, e)
 	if err != nil {
 		return "", refuseNoAudit()
 	}
@@ -61,7 +61,7 @@ func (x *exchange) answer(no *refusal, id string) bool {
 
 // ruleText is the rule that decided or came nearest, as the policy wrote it.
 func (x *exchange) ruleText(no *refusal) string {
-	rules := x.s.p.cfg.Rules
+	rules := x.g.Rules
 	for _, i := range []int{no.rule, no.nearest} {
 		if i >= 0 {
 			return rules.Rule(i).String()
@@ -76,7 +76,7 @@ func (x *exchange) fail(ctx context.Context, err error) bool {
 	if x.id == "" {
 		return x.refuse(ctx, no) // it was never recorded as sent
 	}
-	if ctx.Err() != nil && !x.s.p.frozen.Load() {
+	if ctx.Err() != nil && !x.s.p.frozen.Load() && !x.way.ended.Load() {
 		x.done(audit.Allow, audit.CodeAllowed, 0, 0) // the client is gone
 		return false
 	}
@@ -94,6 +94,9 @@ func (x *exchange) failure(err error) *refusal {
 	}
 	if x.s.p.frozen.Load() {
 		return refuseFrozen()
+	}
+	if x.way.ended.Load() {
+		return refuseOutdated()
 	}
 	code, class := classify(err)
 	no = word(code, class, x.s.authority.Host())

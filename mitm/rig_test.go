@@ -158,8 +158,8 @@ func newRig(t testing.TB, o options) *rig {
 		o.up(r.upstream)
 	}
 	cfg := Config{
-		Jail: "j0123456789abcdef", Rules: rules, Names: r.names, Table: table, CA: ca,
-		Dial: NewDialer(*r.upstream), Audit: r.audit,
+		Jail: "j0123456789abcdef", Names: r.names, CA: ca, Audit: r.audit,
+		Policy: Policy{Rules: rules, Table: table, Dial: NewDialer(*r.upstream)},
 	}
 	if o.config != nil {
 		o.config(&cfg)

@@ -11,37 +11,66 @@ import (
 	"github.com/omnijail/omnijail/internal/egress"
 )
 
-// splice carries a connection that a tcp:// rule allows, unread, both ways.
-func (p *Proxy) splice(ctx context.Context, conn net.Conn, a egress.Authority, v egress.Verdict) {
+// carried is a connection that is passed on unread.
+type carried struct {
+	g       *generation
+	to      egress.Authority
+	verdict egress.Verdict
+	judge   func(*generation, egress.Authority) egress.Verdict // what gave the verdict
+}
+
+func judgeTCP(g *generation, a egress.Authority) egress.Verdict { return g.Rules.AllowsTCP(a) }
+
+// stays reports whether the connection is the same one under another generation.
+func (c *carried) stays(g *generation) bool {
+	return sameWay(c.verdict, c.judge(g, c.to)) && g.Dial.opensLike(c.g.Dial)
+}
+
+// splice carries a connection unread, both ways.
+func (p *Proxy) splice(ctx context.Context, conn net.Conn, c *carried) {
 	e := Event{
-		Kind: audit.KindConnect, Authority: a, Rule: v.Index, Nearest: -1, Binding: -1,
+		Generation: c.g.Generation, Kind: audit.KindConnect, Authority: c.to, Rule: c.verdict.Index, Nearest: -1, Binding: -1,
 		Decision: audit.Allow, Code: audit.CodeAllowed,
 	}
 	if p.frozen.Load() {
-		p.note(destination(conn), a, audit.CodeFrozen)
+		p.note(destination(conn), c.to, audit.CodeFrozen)
 		return
 	}
-	id, err := p.cfg.Audit.Open(ctx, e)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.thawed, cancel)()
+	way := &crossing{g: c.g, stays: c.stays, cut: cancel}
+	if !p.cross(way) {
+		p.note(destination(conn), c.to, audit.CodePolicyChanged)
+		return
+	}
+	defer p.crossed(way)
+	id, err := p.audit.Open(ctx, e)
 	if err != nil {
 		return
 	}
 	began := time.Now()
 	e.Kind = audit.KindDone
-	up, err := p.cfg.Dial.dial(ctx, a, v.AllowPrivate)
+	up, err := c.g.Dial.dial(ctx, c.to, c.verdict.AllowPrivate)
 	if err != nil {
 		e.Decision = audit.Deny
 		e.Code, _ = classify(err)
 	} else {
-		e.BytesOut, e.BytesIn = p.join(conn, up)
+		e.BytesOut, e.BytesIn = join(ctx, conn, up)
+	}
+	if way.ended.Load() {
+		e.Decision, e.Code = audit.Deny, audit.CodePolicyChanged
 	}
 	e.Millis = millis(began)
-	p.cfg.Audit.Done(id, e)
+	p.audit.Done(id, e)
 }
 
-// join copies both ways until both directions have ended, and counts.
-func (p *Proxy) join(conn, up net.Conn) (out, in uint64) {
-	stop := context.AfterFunc(p.thawed, func() { up.Close() })
-	defer stop()
+// join copies both ways until both directions have ended or ctx has, and counts.
+func join(ctx context.Context, conn, up net.Conn) (out, in uint64) {
+	defer context.AfterFunc(ctx, func() {
+		up.Close()
+		conn.Close()
+	})()
 	defer up.Close()
 	var both sync.WaitGroup
 	both.Go(func() {

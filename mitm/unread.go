@@ -21,8 +21,9 @@ var errHelloSeen = errors.New("the ClientHello was read")
 // client asks for a by name. It reports whether it did. Otherwise conn is where it
 // was, and is answered like any other.
 func (p *Proxy) passUnread(ctx context.Context, conn *replayed, a egress.Authority) bool {
-	v := p.cfg.Rules.PassesUnread(a)
-	if !v.Allow || p.cfg.Table.HasHost(a.Host()) {
+	g := p.now()
+	v := judgeUnread(g, a)
+	if !v.Allow {
 		return false
 	}
 	conn.SetReadDeadline(time.Now().Add(handshakeTimeout))
@@ -32,8 +33,17 @@ func (p *Proxy) passUnread(ctx context.Context, conn *replayed, a egress.Authori
 	if named, err := egress.AuthorityFrom(name, a.Port()); !ok || (err != nil || named != a) && !(name == "" && isAddress(a)) {
 		return false
 	}
-	p.splice(ctx, conn, a, v)
+	p.splice(ctx, conn, &carried{g: g, to: a, verdict: v, judge: judgeUnread})
 	return true
+}
+
+// judgeUnread lets a connection to a be passed on where a rule does not ask to read
+// it and no credential is bound to the host.
+func judgeUnread(g *generation, a egress.Authority) egress.Verdict {
+	if g.Table.HasHost(a.Host()) {
+		return egress.Verdict{}
+	}
+	return g.Rules.PassesUnread(a)
 }
 
 // helloName returns the server name of the ClientHello at the beginning of c, which

@@ -81,7 +81,7 @@ func (x *exchange) judgeWebSocket() *refusal {
 		no.nearest = x.verdict.Index
 		return no
 	}
-	bound, open := x.s.p.cfg.Table.WebSocket(host)
+	bound, open := x.g.Table.WebSocket(host)
 	if bound && !open {
 		return refuse(http.StatusForbidden, audit.CodeUpgrade, "a credential is bound to "+host+" and does not open it to WebSockets")
 	}

@@ -35,8 +35,9 @@ const (
 	CodeHeaders         Code = "headers_too_large"
 	CodeFlood           Code = "flood"
 	CodeAudit           Code = "audit_unavailable"
-	CodeFrozen          Code = "frozen"  // on_misuse: freeze has stopped this jail
-	CodeUpgrade         Code = "upgrade" // another protocol than HTTP, which no rule opens
+	CodeFrozen          Code = "frozen"         // on_misuse: freeze has stopped this jail
+	CodeUpgrade         Code = "upgrade"        // another protocol than HTTP, which no rule opens
+	CodePolicyChanged   Code = "policy_changed" // under way when the jail was given a policy that allows it no longer
 )
 
 // The codes of refusals outside the network. The egress process knows none of
@@ -59,5 +60,5 @@ var Codes = []Code{
 	CodeAuthority, CodeBadRequest, CodeMethod, CodePlainHTTP, CodeRawTCP, CodeSSH, CodeTLS,
 	CodeTLSClient, CodePlaceholder, CodeForeign, CodeCredential, CodePrivate, CodeMetadata,
 	CodeOwnAddress, CodeUpstreamDNS, CodeUpstreamConnect, CodeUpstreamTLS, CodeUpstreamTimeout,
-	CodeUpstreamProto, CodeBodyTooLarge, CodeHeaders, CodeFlood, CodeAudit, CodeFrozen, CodeUpgrade,
+	CodeUpstreamProto, CodeBodyTooLarge, CodeHeaders, CodeFlood, CodeAudit, CodeFrozen, CodeUpgrade, CodePolicyChanged,
 }

@@ -92,8 +92,11 @@ func (p *process) serveJail(j *jail, rules *egress.Rules, s sockets) wire.Status
 		Limited: func(name string, _ error) { refused.tell(name, audit.CodeFlood) },
 	}
 	proxy, err := mitm.New(mitm.Config{
-		Jail: j.id, Rules: rules, Names: names, Table: j.table, CA: j.ca, Dial: p.dialer(j.spec), Audit: auditor,
-		DNS: servesTCP(dns), Stale: p.stale(j), GitHosts: j.spec.GitHosts, BodyDeny: j.spec.BodyDeny, Freeze: j.spec.Freeze,
+		Jail: j.id, Names: names, CA: j.ca, Audit: auditor, DNS: servesTCP(dns),
+		Policy: mitm.Policy{
+			Rules: rules, Table: j.table, Dial: p.dialer(j.spec), Stale: p.stale(j),
+			GitHosts: j.spec.GitHosts, BodyDeny: j.spec.BodyDeny, Freeze: j.spec.Freeze,
+		},
 	})
 	if err != nil {
 		return wire.BadConfig
