@@ -43,7 +43,10 @@ var table = arch.Rules{
 
 		"netns":         {"netns/bpf", "netns/addrplan"},
 		"netns/dnsstub": {"internal/egress", "netns/addrplan"},
-		"mitm":          {"creds", "internal/egress", "internal/audit"},
+		"mitm":          {"creds", "internal/egress", "internal/audit", "internal/guard"},
+
+		"internal/guard": {},
+		"internal/fence": {"internal/guard", "netns/bpf"},
 
 		"internal/egressd":      {"mitm", "creds", "internal/egress", "netns/dnsstub", "internal/audit", "internal/egressd/wire", "internal/seccomp"},
 		"internal/egressd/wire": {"creds", "internal/egress", "internal/audit"},
@@ -53,7 +56,7 @@ var table = arch.Rules{
 			"api", "creds", "internal/egress", "internal/jail", "internal/policy", "internal/node", "internal/config",
 			"internal/caller", "internal/stage", "internal/trust", "internal/seccomp", "internal/cgroup", "internal/pty",
 			"internal/spawn", "internal/peercred", "internal/cleanup", "internal/audit", "netns", "internal/egressd/wire",
-			"internal/egressd/cage", "internal/child", "internal/seqpacket", "internal/mountwatch", "internal/caches",
+			"internal/egressd/cage", "internal/child", "internal/seqpacket", "internal/mountwatch", "internal/caches", "internal/fence",
 		},
 		"internal/server": {"api", "internal/daemon", "internal/policy", "internal/peercred", "internal/config", "internal/audit", "internal/jail", "internal/suggest"},
 
@@ -63,7 +66,7 @@ var table = arch.Rules{
 		"internal/lowering": {},
 		"internal/e2e":      {"api", "internal/lab", "internal/landlock"},
 		"examples/demo":     {"internal/lab", "api", "internal/cleanup"},
-		"cmd/omnijaild": {"api", "internal/config", "internal/daemon", "internal/server", "internal/egressd", "internal/node", "internal/policy", "internal/audit", "internal/caches", "internal/cgroup", "internal/cleanup",
+		"cmd/omnijaild": {"api", "internal/config", "internal/daemon", "internal/server", "internal/egressd", "internal/node", "internal/policy", "internal/audit", "internal/caches", "internal/cgroup", "internal/cleanup", "internal/fence",
 			"internal/jail", "internal/peercred", "internal/spawn", "netns", "runtime/bwrap", "runtime/landlock", "internal/landlock"},
 		"cmd/omnijail-init": {"internal/scout", "internal/confine", "internal/initrun", "internal/reaper"},
 		"cmd/omnijailctl":   {"api", "internal/jail", "internal/policy", "internal/egress", "creds", "internal/audit", "internal/selftest"},

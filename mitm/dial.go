@@ -13,6 +13,7 @@ import (
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egress"
+	"github.com/omnijail/omnijail/internal/guard"
 )
 
 // Upstream says how the outside is reached: the operator's part of the
@@ -28,8 +29,13 @@ type Upstream struct {
 	// AllowPrivate opens all private destinations, by the policy's weakening.
 	// Metadata and the node's own addresses stay closed.
 	AllowPrivate bool
+	// Denied closes public addresses, by the policy's deny_addresses. No opt-in
+	// and no entry of Hosts opens them.
+	Denied []netip.Prefix
 	// Resolver looks names up; nil is the node's resolver in pure Go.
 	Resolver *net.Resolver
+	// Proxy is the operator's way out; nil connects directly.
+	Proxy *Proxied
 }
 
 // PrivateExemption opens the addresses of Prefix for the names that Host covers: a
@@ -43,7 +49,7 @@ type PrivateExemption struct {
 // must pass the guard, and the kernel is given the checked address.
 type Dialer struct {
 	up     Upstream
-	own    func() func(netip.Addr) bool
+	own    func() ([]netip.Addr, error)
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
@@ -61,7 +67,7 @@ func NewDialer(up Upstream) *Dialer {
 	if up.Roots == nil {
 		up.Roots = x509.NewCertPool() // no roots given: nothing verifies
 	}
-	return &Dialer{up: up, own: ownAddrs, lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
+	return &Dialer{up: up, own: guard.NodeAddrs, lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 		// The trailing dot keeps a search list from making another name of it.
 		return r.LookupNetIP(ctx, "ip", host+".")
 	}}
@@ -84,24 +90,36 @@ func (d *Dialer) dial(ctx context.Context, a egress.Authority, private []netip.P
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if pin, ok := d.up.Hosts[a.String()]; ok {
-		return connect(ctx, pin, func(to netip.AddrPort) audit.Code {
-			if to == pin {
-				return ""
-			}
-			return audit.CodePrivate
-		})
+		return connect(ctx, pin, d.only(pin))
+	}
+	if d.proxied(a) {
+		return d.through(ctx, a)
 	}
 	list, err := d.resolve(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	guard := d.guard(a, private)
+	judge := d.judge(a, private)
 	for _, ip := range list {
-		if code := guard(netip.AddrPortFrom(ip, a.Port())); code != "" {
+		if code := judge(netip.AddrPortFrom(ip, a.Port())); code != "" {
 			return nil, guardError(code, ip)
 		}
 	}
-	return connectFirst(ctx, list, a.Port(), guard)
+	return connectFirst(ctx, list, a.Port(), judge)
+}
+
+// only judges an address that the operator named: itself, unless the policy denies
+// it, and nothing else.
+func (d *Dialer) only(pin netip.AddrPort) func(netip.AddrPort) audit.Code {
+	return func(to netip.AddrPort) audit.Code {
+		switch {
+		case to != pin:
+			return audit.CodePrivate
+		case d.denied(to.Addr()):
+			return audit.CodeDeniedAddress
+		}
+		return ""
+	}
 }
 
 // resolve returns the addresses of a, looked up once.
@@ -109,7 +127,7 @@ func (d *Dialer) resolve(ctx context.Context, a egress.Authority) ([]netip.Addr,
 	if ip, ok := a.Addr(); ok {
 		return []netip.Addr{ip}, nil
 	}
-	if metadataNames[a.Host()] {
+	if guard.MetadataName(a.Host()) {
 		return nil, guardError(audit.CodeMetadata, netip.Addr{})
 	}
 	list, err := d.lookup(ctx, a.Host())
@@ -122,29 +140,50 @@ func (d *Dialer) resolve(ctx context.Context, a egress.Authority) ([]netip.Addr,
 	return list, nil
 }
 
-// guard returns the judgement on one address and port as the node is now.
-func (d *Dialer) guard(a egress.Authority, private []netip.Prefix) func(netip.AddrPort) audit.Code {
-	own := d.own()
-	exempt := func(ip netip.Addr) bool {
-		return d.up.AllowPrivate ||
-			slices.ContainsFunc(private, func(p netip.Prefix) bool { return p.Contains(ip) }) ||
-			slices.ContainsFunc(d.up.Private, func(e PrivateExemption) bool {
-				return egress.MatchHost(e.Host, a.Host()) && e.Prefix.Contains(ip)
-			})
+// judge returns the judgement on one address and port as the node is now. If the
+// node's addresses cannot be listed every address is its own, so that nothing is
+// dialled on a guess.
+func (d *Dialer) judge(a egress.Authority, private []netip.Prefix) func(netip.AddrPort) audit.Code {
+	own, err := d.own()
+	view := guard.View{
+		Own: func(ip netip.Addr) bool { return err != nil || slices.Contains(own, ip) },
+		Exempt: func(ip netip.Addr) bool {
+			return d.up.AllowPrivate || within(private, ip) || d.operators(a, ip)
+		},
+		Denied: d.denied,
 	}
-	return func(to netip.AddrPort) audit.Code { return judgeAddr(to.Addr(), own, exempt) }
+	return func(to netip.AddrPort) audit.Code { return refusals[guard.Judge(to.Addr(), view)] }
+}
+
+// operators reports whether the operator lets a name have a private address.
+func (d *Dialer) operators(a egress.Authority, ip netip.Addr) bool {
+	return slices.ContainsFunc(d.up.Private, func(e PrivateExemption) bool {
+		return egress.MatchHost(e.Host, a.Host()) && e.Prefix.Contains(ip)
+	})
+}
+
+func (d *Dialer) denied(ip netip.Addr) bool { return within(d.up.Denied, ip.Unmap()) }
+
+func within(list []netip.Prefix, ip netip.Addr) bool {
+	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// refusals are the codes of classes that are not dialled.
+var refusals = map[guard.Class]audit.Code{
+	guard.Denied: audit.CodeDeniedAddress, guard.Private: audit.CodePrivate,
+	guard.Own: audit.CodeOwnAddress, guard.Metadata: audit.CodeMetadata,
 }
 
 // connectFirst tries the addresses in the resolver's order and shares the time
 // that is left among them, so that a dead first address does not eat it all.
-func connectFirst(ctx context.Context, list []netip.Addr, port uint16, guard func(netip.AddrPort) audit.Code) (net.Conn, error) {
+func connectFirst(ctx context.Context, list []netip.Addr, port uint16, judge func(netip.AddrPort) audit.Code) (net.Conn, error) {
 	list = list[:min(len(list), maxAddrs)]
 	var last error
 	for i, ip := range list {
 		deadline, _ := ctx.Deadline()
 		share := time.Until(deadline) / time.Duration(len(list)-i)
 		try, cancel := context.WithTimeout(ctx, share)
-		conn, err := connect(try, netip.AddrPortFrom(ip, port), guard)
+		conn, err := connect(try, netip.AddrPortFrom(ip, port), judge)
 		cancel()
 		if err == nil {
 			return conn, nil
@@ -156,7 +195,7 @@ func connectFirst(ctx context.Context, list []netip.Addr, port uint16, guard fun
 
 // connect dials one address. The guard runs again on what the kernel is about
 // to be given: the check and the use are then one.
-func connect(ctx context.Context, to netip.AddrPort, guard func(netip.AddrPort) audit.Code) (net.Conn, error) {
+func connect(ctx context.Context, to netip.AddrPort, judge func(netip.AddrPort) audit.Code) (net.Conn, error) {
 	var refused *dialError
 	nd := net.Dialer{
 		KeepAlive: 30 * time.Second,
@@ -165,7 +204,7 @@ func connect(ctx context.Context, to netip.AddrPort, guard func(netip.AddrPort) 
 			if err != nil {
 				return fmt.Errorf("odd address %q: %w", address, err)
 			}
-			if code := guard(netip.AddrPortFrom(at.Addr().Unmap(), at.Port())); code != "" {
+			if code := judge(netip.AddrPortFrom(at.Addr().Unmap(), at.Port())); code != "" {
 				refused = guardError(code, at.Addr().Unmap())
 				return refused
 			}

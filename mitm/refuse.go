@@ -115,6 +115,8 @@ func word(code audit.Code, class, host string) *refusal {
 		return refuse(http.StatusForbidden, code, host+" is a metadata service, and never opened")
 	case audit.CodeOwnAddress:
 		return refuse(http.StatusForbidden, code, host+" is this node itself")
+	case audit.CodeDeniedAddress:
+		return refuse(http.StatusForbidden, code, host+" is at an address that the policy denies")
 	case audit.CodeUpstreamTimeout:
 		return refuse(http.StatusGatewayTimeout, code, host+": "+class)
 	}

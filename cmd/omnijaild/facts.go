@@ -23,6 +23,7 @@ type facts struct {
 	settings func() *config.Config
 	known    node.Facts
 	base     policy.Facts
+	noFence  error // why the node has no fence around egress processes
 }
 
 // policy is the node's part and what the configuration in force adds to it.
@@ -57,8 +58,9 @@ func (f *facts) probe(set *config.Config, c daemon.Config) error {
 			}
 			return n.Close()
 		},
-		Drop: func() error { return daemon.Drop(ctx, c, c.Backends[node.Bubblewrap]) },
-		Bare: func() error { return daemon.Drop(ctx, c, c.Backends[node.Alone]) },
+		Drop:  func() error { return daemon.Drop(ctx, c, c.Backends[node.Bubblewrap]) },
+		Bare:  func() error { return daemon.Drop(ctx, c, c.Backends[node.Alone]) },
+		Fence: func() error { return f.noFence },
 	})
 	f.base.Guarantees = f.known.Guarantees()
 	f.base.Backends = []string{node.Bubblewrap} // the platform's; another must be asked for

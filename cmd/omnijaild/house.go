@@ -86,6 +86,11 @@ func (h *house) open(set *config.Config, log *slog.Logger) (err error) {
 		return err
 	}
 	facts := &facts{settings: h.settings.Load}
+	if c.Fence, facts.noFence = newFence(c.Cgroups); facts.noFence != nil {
+		log.Warn("egress processes are guarded by their own code alone", "err", facts.noFence)
+	} else {
+		h.undo.Add(c.Fence.Close)
+	}
 	c.Facts, c.Doctor = facts.policy, facts.doctor
 	if err := facts.probe(set, c); err != nil {
 		return err

@@ -38,6 +38,7 @@ const (
 	CodeFrozen          Code = "frozen"         // on_misuse: freeze has stopped this jail
 	CodeUpgrade         Code = "upgrade"        // another protocol than HTTP, which no rule opens
 	CodePolicyChanged   Code = "policy_changed" // under way when the jail was given a policy that allows it no longer
+	CodeDeniedAddress   Code = "denied_address"
 )
 
 // The codes of refusals outside the network. The egress process knows none of
@@ -61,4 +62,5 @@ var Codes = []Code{
 	CodeTLSClient, CodePlaceholder, CodeForeign, CodeCredential, CodePrivate, CodeMetadata,
 	CodeOwnAddress, CodeUpstreamDNS, CodeUpstreamConnect, CodeUpstreamTLS, CodeUpstreamTimeout,
 	CodeUpstreamProto, CodeBodyTooLarge, CodeHeaders, CodeFlood, CodeAudit, CodeFrozen, CodeUpgrade, CodePolicyChanged,
+	CodeDeniedAddress,
 }

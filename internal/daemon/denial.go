@@ -77,6 +77,7 @@ var reasons = map[audit.Code]string{
 	audit.CodePrivate:         "it resolves to a private address",
 	audit.CodeMetadata:        "it resolves to a metadata address, which is never allowed",
 	audit.CodeOwnAddress:      "it resolves to an address of this node",
+	audit.CodeDeniedAddress:   "it resolves to an address that deny_addresses names",
 	audit.CodeUpstreamDNS:     "the name does not resolve",
 	audit.CodeUpstreamConnect: "the upstream cannot be reached",
 	audit.CodeUpstreamTLS:     "the upstream's certificate is not valid for it",

@@ -28,7 +28,7 @@ func TestEndedEgressIsNoFailure(t *testing.T) {
 				t.Fatal(err1, err2)
 			}
 			defer theirs.Close()
-			p := newEgressProc(egressKey{Caller: 1}, ours, func() {})
+			p := newEgressProc(egressKey{Caller: 1}, ours, nil, func() {})
 			go p.read(nil)
 			end.act(p, theirs)
 			<-p.dead

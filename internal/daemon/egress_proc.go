@@ -11,6 +11,7 @@ import (
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/internal/fence"
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
@@ -29,7 +30,8 @@ type egressKey struct {
 type egressProc struct {
 	key  egressKey
 	conn *wire.Conn
-	kill func() // ends the process; may be called again
+	wall *fence.Wall // the kernel's, around it; nil where the node has none
+	kill func()      // ends the process; may be called again
 	owed *owed
 	dead chan struct{}
 	why  error // after dead is closed; nil when it was the daemon's wish
@@ -53,9 +55,9 @@ const answerTimeout = 10 * time.Second
 
 var errEgressGone = errors.New("the egress process ended")
 
-func newEgressProc(key egressKey, conn *wire.Conn, kill func()) *egressProc {
+func newEgressProc(key egressKey, conn *wire.Conn, wall *fence.Wall, kill func()) *egressProc {
 	return &egressProc{
-		key: key, conn: conn, kill: kill, owed: newOwed(), dead: make(chan struct{}),
+		key: key, conn: conn, wall: wall, kill: kill, owed: newOwed(), dead: make(chan struct{}),
 		answers: map[uint32]chan wire.Answer{}, jails: map[string]*liveJail{},
 	}
 }
@@ -98,6 +100,9 @@ func (p *egressProc) detach(id jail.ID) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
 	p.ask(ctx, func(seq uint32) wire.Message { return wire.Detach{Seq: seq, Jail: id.String()} })
+	if err := p.wall.Dismiss(id.String()); err != nil {
+		p.end(err)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.jails, id.String())

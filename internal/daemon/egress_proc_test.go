@@ -43,7 +43,7 @@ func newFake(t *testing.T) *fake {
 	f := &fake{m: testManager(t), conn: peer, killed: make(chan struct{}), ended: make(chan string, 1)}
 	once := make(chan struct{}, 1)
 	once <- struct{}{}
-	f.p = newEgressProc(egressKey{Caller: 1000}, conn, func() {
+	f.p = newEgressProc(egressKey{Caller: 1000}, conn, nil, func() {
 		select {
 		case <-once:
 			close(f.killed)

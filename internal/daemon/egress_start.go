@@ -94,12 +94,18 @@ func (m *Manager) startEgress(ctx context.Context, key egressKey) (*egressProc, 
 		group.Remove()
 		return nil, err
 	}
-	cmd, conn, err := m.spawnEgress(group)
+	wall, err := m.enclose(group)
 	if err != nil {
 		group.Remove()
 		return nil, fmt.Errorf("start egress process: %w", err)
 	}
-	p := newEgressProc(key, conn, func() { group.Kill() })
+	cmd, conn, err := m.spawnEgress(group)
+	if err != nil {
+		wall.Close()
+		group.Remove()
+		return nil, fmt.Errorf("start egress process: %w", err)
+	}
+	p := newEgressProc(key, conn, wall, func() { group.Kill() })
 	m.mu.Lock()
 	m.alive[p] = true
 	m.metrics.egress.Set(float64(len(m.alive)))
@@ -166,6 +172,7 @@ func (m *Manager) reapEgress(p *egressProc, cmd *exec.Cmd, group *cgroup.Group) 
 		m.cfg.Log.Error("egress process ended", "uid", p.key.Caller, "why", why, "state", err)
 	}
 	group.Kill()
+	p.wall.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
 	if err := errors.Join(group.WaitEmpty(ctx), group.Remove()); err != nil {

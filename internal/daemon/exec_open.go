@@ -97,17 +97,21 @@ func (x *execution) connect(ctx context.Context, env *environment) error {
 	env.undo.Add(func() error { proc.detach(x.j.id); return nil })
 	x.j.proc = proc
 	set := m.cfg.Settings()
-	file, err := wire.Seal("egress-spec", wire.Spec{
+	told := wire.Spec{
 		Rules: spec.Rules, Bindings: spec.Bindings, Keys: sourceKeys(spec),
 		Hosts:        set.Upstream.For(x.plan.User.UID, x.plan.User.Name, operatorsName(spec)),
 		AllowPrivate: slices.Contains(spec.Weaken, jail.WeakPrivateDestinations),
 		GitHosts:     gitHosts(spec.Bindings, nil),
 		BodyDeny:     spec.BodyCheck, Freeze: spec.OnMisuse == "freeze",
-	})
+	}
+	file, err := wire.Seal("egress-spec", told)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	if err := proc.wall.Admit(x.j.id.String(), openings(set, told)); err != nil {
+		return err
+	}
 	s := n.Sockets()
 	env.answer, err = proc.attach(ctx, x.j, file, [4]*os.File{s.TCP4, s.TCP6, s.UDP4, s.UDP6})
 	n.Forget()

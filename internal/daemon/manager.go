@@ -16,6 +16,7 @@ import (
 	"github.com/omnijail/omnijail/internal/caches"
 	"github.com/omnijail/omnijail/internal/cgroup"
 	"github.com/omnijail/omnijail/internal/config"
+	"github.com/omnijail/omnijail/internal/fence"
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/mountwatch"
 	"github.com/omnijail/omnijail/internal/peercred"
@@ -25,7 +26,7 @@ import (
 	"github.com/omnijail/omnijail/netns"
 )
 
-// Config is what a Manager joins. All fields are required.
+// Config is what a Manager joins. All fields but Fence are required.
 type Config struct {
 	Settings func() *config.Config
 	Journal  *audit.Journal
@@ -41,6 +42,7 @@ type Config struct {
 	Facts    func() policy.Facts
 	Doctor   func() api.Doctor
 	Log      *slog.Logger
+	Fence    *fence.Fence // around egress processes; nil where the node can have none
 }
 
 // IDs are a user and a group.
@@ -73,6 +75,7 @@ type Manager struct {
 	mounts   *mountwatch.Watcher
 	scoutNo  atomic.Uint64
 	caches   *cacheKeeper
+	closed   chan struct{} // closed by Close
 }
 
 // New returns a Manager without jails. Close ends it.
@@ -90,6 +93,14 @@ func New(cfg Config) (*Manager, error) {
 		cfg:    cfg, auditor: newAuditor(cfg.Journal, cfg.Log), metrics: newMetrics(), node: node,
 		jails: map[jail.ID]*liveJail{}, perUID: map[uint32]int{}, procs: map[egressKey]*egressProc{},
 		alive: map[*egressProc]bool{}, starting: map[egressKey]*sync.Mutex{}, failures: map[egressKey][]time.Time{},
+		closed: make(chan struct{}),
+	}
+	if cfg.Fence != nil {
+		if err := m.tend(m.closed); err != nil {
+			mounts.Close()
+			m.auditor.close()
+			return nil, err
+		}
 	}
 	m.empty = sync.NewCond(&m.mu)
 	m.metrics.depths(cfg.Networks.Ready, m.auditor.waiting)
@@ -228,6 +239,7 @@ func (m *Manager) Close() {
 		p.end(nil)
 		<-p.dead
 	}
+	close(m.closed)
 	m.auditor.close()
 	m.prepared.close()
 	m.scouts.close()

@@ -55,6 +55,7 @@ const (
 	Seccomp     Name = "seccomp"       // filters, on all threads at once
 	Landlock    Name = "landlock"      // the second wall of the egress process
 	Wall        Name = "wall"          // the second wall of jails
+	Fence       Name = "fence"         // the kernel's guard of addresses, around egress processes
 	Network     Name = "network"       // a namespace with steered sockets
 	KillGroup   Name = "kill_group"    // a cgroup per command
 	CgroupV2    Name = "cgroup_v2"     // cgroup v2, wherever it is mounted

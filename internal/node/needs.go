@@ -66,7 +66,7 @@ func Refuses(name string, w jail.Weakening) string {
 }
 
 // advice is what no guarantee rests on and still should be put right.
-var advice = []Name{Wall, CgroupV2, Swap, NodeMounts, CoreLimit, PeerPidfd}
+var advice = []Name{Wall, Fence, CgroupV2, Swap, NodeMounts, CoreLimit, PeerPidfd}
 
 // Guarantees lists what each backend promises on this node. A backend that cannot
 // run here is not in it.

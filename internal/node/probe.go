@@ -21,6 +21,9 @@ type Probes struct {
 	Drop func() error
 	// Bare is the same in a jail that is made without bwrap.
 	Bare func() error
+	// Fence attaches the programs of the fence to a cgroup. Nil leaves the fact
+	// inconclusive.
+	Fence func() error
 }
 
 // Probe asks the node everything, once. It takes as long as the two functions of
@@ -33,9 +36,11 @@ func Probe(ctx context.Context, p Probes) Facts {
 		"see the error; container runtimes are known to forbid namespaces and mounts")
 	network := tried(Network, p.Network, "a network namespace with steered sockets was made",
 		"run Linux 5.9 or newer with CONFIG_NET_NS and CONFIG_BPF_SYSCALL, as root of the node itself")
+	fence := tried(Fence, p.Fence, "what an egress process may dial is guarded by the kernel too",
+		"mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup/unified) on a kernel with CONFIG_CGROUP_BPF; until then the guard is the egress process's own code alone")
 	return Facts{LandlockABI: abi, Facts: slices.Concat(
 		[]Fact{root()}, bubblewrap(ctx, p.Bwrap), []Fact{drop, bare},
-		kernel(), landlocks(abi), []Fact{network}, cgroups(), surroundings(),
+		kernel(), landlocks(abi), []Fact{network, fence}, cgroups(), surroundings(),
 	)}
 }
 

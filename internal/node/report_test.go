@@ -13,7 +13,7 @@ import (
 func able(but ...Fact) Facts {
 	var f Facts
 	for _, n := range []Name{
-		Root, Bwrap, BwrapUsable, Drop, Bare, MountByFD, SafeOpen, Pidfd, DevPTS, Seccomp, Landlock, Wall, Network,
+		Root, Bwrap, BwrapUsable, Drop, Bare, MountByFD, SafeOpen, Pidfd, DevPTS, Seccomp, Landlock, Wall, Network, Fence,
 		KillGroup, CgroupV2, Memory, Swap, Pids, NodeMounts, CoreLimit, PeerPidfd,
 	} {
 		fact := Fact{Name: n, Answer: Yes, Detail: "seen"}

@@ -76,7 +76,7 @@ func (s *Site) ask(t target, method, raw string) (*http.Response, error) {
 // forwarded are the codes that mean that a request was judged good.
 var forwarded = map[string]bool{
 	"allowed": true, "upstream_dns": true, "upstream_connect": true, "upstream_tls": true, "upstream_timeout": true, "upstream_protocol": true,
-	"private_address": true, "metadata_address": true, "own_address": true, "credential_unavailable": true,
+	"private_address": true, "metadata_address": true, "own_address": true, "denied_address": true, "credential_unavailable": true,
 }
 
 // judged says whether a reply is a refusal of the proxy's.

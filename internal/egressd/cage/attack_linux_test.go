@@ -15,25 +15,7 @@ import (
 // process. A refusal must come from the kernel; the words are its errors.
 func TestS13_TakenOverEgressReachesNothing(t *testing.T) {
 	targets := outside(t)
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	_, daemon := start(t, build(t, "attack"), func(c *exec.Cmd) { c.Stdout, c.Stderr = w, w })
-	w.Close()
-	order, _ := json.Marshal(targets)
-	if _, err := daemon.Write(order); err != nil {
-		t.Fatal(err)
-	}
-	out, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	if err := json.Unmarshal(out, &got); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	got := attack(t, targets, (*exec.Cmd).Start)
 	for name, want := range expected {
 		if !strings.Contains(" "+want+" ", " "+got[name]+" ") && got[name] != want {
 			t.Errorf("%s: got %q, want %q", name, got[name], want)
@@ -48,6 +30,34 @@ func TestS13_TakenOverEgressReachesNothing(t *testing.T) {
 	if _, err := os.Stat("/etc/x"); err == nil {
 		t.Error("a file was made in the node's /etc")
 	}
+}
+
+// attack starts the attacker and returns what came of each try.
+func attack(t *testing.T, targets attackTargets, run func(*exec.Cmd) error) map[string]string {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	_, daemon := start(t, build(t, "attack"), func(c *exec.Cmd) error {
+		c.Stdout, c.Stderr = w, w
+		return run(c)
+	})
+	w.Close()
+	order, _ := json.Marshal(targets)
+	if _, err := daemon.Write(order); err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return got
 }
 
 // expected is what each try must come to; several words are alternatives. A try
@@ -88,7 +98,10 @@ var expected = map[string]string{
 	"filter bind a port":      "EACCES EPERM",
 }
 
-type attackTargets struct{ Path, Abstract, TCP string }
+type attackTargets struct {
+	Path, Abstract, TCP string
+	Fenced              []string // addresses and ports that a fence is to close
+}
 
 // outside listens on what stands for the control socket, docker.sock and the
 // world, and shows that all three can be reached from here.
@@ -98,31 +111,34 @@ func outside(t *testing.T) attackTargets {
 	os.Chmod(dir, 0o755)
 	path := filepath.Join(dir, "control.sock")
 	targets := attackTargets{Path: path, Abstract: "@omnijail-test-" + filepath.Base(dir) + t.Name()}
-	listen := func(network, addr string) string {
-		l, err := net.Listen(network, addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
-		go func() {
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				c.Close()
-			}
-		}()
-		c, err := net.Dial(network, l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Close()
-		return l.Addr().String()
-	}
-	listen("unix", path)
+	listen(t, "unix", path)
 	os.Chmod(path, 0o666)
-	listen("unix", targets.Abstract)
-	targets.TCP = listen("tcp", "127.0.0.1:0")
+	listen(t, "unix", targets.Abstract)
+	targets.TCP = listen(t, "tcp", "127.0.0.1:0")
 	return targets
+}
+
+// listen serves connections by closing them, and shows that one can be had.
+func listen(t *testing.T, network, addr string) string {
+	t.Helper()
+	l, err := net.Listen(network, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	c, err := net.Dial(network, l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	return l.Addr().String()
 }

@@ -1,6 +1,7 @@
 package cage
 
 import (
+	"os/exec"
 	"testing"
 
 	"github.com/omnijail/omnijail/internal/egressd/wire"
@@ -12,7 +13,7 @@ import (
 func BenchmarkColdStart(b *testing.B) {
 	program := build(b, "")
 	for b.Loop() {
-		_, end := start(b, program, nil)
+		_, end := start(b, program, (*exec.Cmd).Start)
 		d := newDaemon(b, end)
 		d.hello(wire.Config{})
 		d.conn.Close()
@@ -22,7 +23,7 @@ func BenchmarkColdStart(b *testing.B) {
 // BenchmarkAttach is what every jail pays in a process that runs: rules, CA, table
 // and servers.
 func BenchmarkAttach(b *testing.B) {
-	_, end := start(b, build(b, ""), nil)
+	_, end := start(b, build(b, ""), (*exec.Cmd).Start)
 	d := newDaemon(b, end)
 	d.hello(wire.Config{})
 	spec := d.sealed(wire.Spec{})

@@ -29,7 +29,7 @@ func TestRealEgressServesAJailFromItsCage(t *testing.T) {
 		w.Write([]byte("hello from upstream"))
 	}))
 	t.Cleanup(upstream.Close)
-	cmd, daemonEnd := start(t, build(t, ""), nil)
+	cmd, daemonEnd := start(t, build(t, ""), (*exec.Cmd).Start)
 	d := newDaemon(t, daemonEnd)
 
 	// httptest's certificate is for example.com.

@@ -25,8 +25,8 @@ func build(t testing.TB, mode string) string {
 	return out
 }
 
-// start runs program in the cage and returns it with the daemon's end.
-func start(t testing.TB, program string, tune func(*exec.Cmd)) (*exec.Cmd, *os.File) {
+// start has run start program in the cage, and returns it with the daemon's end.
+func start(t testing.TB, program string, run func(*exec.Cmd) error) (*exec.Cmd, *os.File) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Fatal("these tests make namespaces and need root")
@@ -42,10 +42,7 @@ func start(t testing.TB, program string, tune func(*exec.Cmd)) (*exec.Cmd, *os.F
 	}
 	defer egress.Close()
 	cmd := Command(Params{Init: exe, Exe: exe, Socket: egress, UID: testUID, GID: testGID})
-	if tune != nil {
-		tune(cmd)
-	}
-	if err := cmd.Start(); err != nil {
+	if err := run(cmd); err != nil {
 		daemon.Close()
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"syscall"
@@ -17,14 +18,17 @@ import (
 )
 
 // targets are what the test has prepared outside.
-type targets struct{ Path, Abstract, TCP string }
+type targets struct {
+	Path, Abstract, TCP string
+	Fenced              []string
+}
 
 // attack tries what a taken-over egress process would, before and after its own
 // filter, and prints what came of each try.
 func attack() {
 	open := descriptors()
 	var t targets
-	buf := make([]byte, 4096)
+	buf := make([]byte, 64<<10)
 	n, err := unix.Read(3, buf)
 	if err == nil {
 		err = json.Unmarshal(buf[:n], &t)
@@ -127,7 +131,7 @@ func files(t targets) map[string]func() error {
 			return err
 		}
 	}
-	return map[string]func() error{
+	tries := map[string]func() error{
 		"read /etc/hosts":     func() error { _, err := os.ReadFile("/etc/hosts"); return err },
 		"read /etc/shadow":    func() error { _, err := os.ReadFile("/etc/shadow"); return err },
 		"list /root":          read("/root"),
@@ -147,6 +151,33 @@ func files(t targets) map[string]func() error {
 		"bind a port":         bindTCP,
 		"tcp":                 func() error { return dialTCP(t.TCP) },
 	}
+	for _, to := range t.Fenced {
+		for _, how := range []string{"tcp", "udp", "send"} {
+			tries[how+" "+to] = func() error { return reach(how, netip.MustParseAddrPort(to)) }
+		}
+	}
+	return tries
+}
+
+// reach names a destination to the kernel, by one of three calls.
+func reach(how string, at netip.AddrPort) error {
+	family, kind := unix.AF_INET6, unix.SOCK_DGRAM
+	var to unix.Sockaddr = &unix.SockaddrInet6{Port: int(at.Port()), Addr: at.Addr().As16()}
+	if a := at.Addr(); a.Is4() {
+		family, to = unix.AF_INET, &unix.SockaddrInet4{Port: int(at.Port()), Addr: a.As4()}
+	}
+	if how == "tcp" {
+		kind = unix.SOCK_STREAM
+	}
+	fd, err := unix.Socket(family, kind, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if how == "send" {
+		return unix.Sendto(fd, []byte("x"), 0, to)
+	}
+	return unix.Connect(fd, to)
 }
 
 // calls are tries that the filter must stop, whatever the cage does.
