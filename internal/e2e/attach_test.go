@@ -83,14 +83,14 @@ func TestS10_RootDoesNotSeeADetachedCommandsBytes(t *testing.T) {
 	follower := n.launch(t, Ctl{UID: Alice, Args: []string{"logs", "--follow", id}})
 	follower.says(t, "up")
 	var pipe string
-	for _, pid := range descendants(t, n.PID()) {
-		if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.TrimSpace(string(comm)) == "sleep" {
-			pipe, _ = os.Readlink(fmt.Sprintf("/proc/%d/fd/1", pid))
+	until(t, "the command writes into a pipe", func() bool { // it said so before it became sleep
+		for _, pid := range descendants(t, n.PID()) {
+			if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.TrimSpace(string(comm)) == "sleep" {
+				pipe, _ = os.Readlink(fmt.Sprintf("/proc/%d/fd/1", pid))
+			}
 		}
-	}
-	if !strings.HasPrefix(pipe, "pipe:") {
-		t.Fatalf("the command writes to %q", pipe)
-	}
+		return strings.HasPrefix(pipe, "pipe:")
+	})
 	holders := 0
 	for _, pid := range append(descendants(t, n.PID()), n.PID()) {
 		for _, d := range descriptors(t, pid) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -168,14 +167,23 @@ func (n *Node) example(t *testing.T, dir, name, script string, env ...string) Ou
 	for _, kv := range env {
 		args = append(args, "--env", kv)
 	}
-	goTool, err := exec.LookPath("go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	return n.Run(t, Ctl{
 		UID: Alice, Dir: dir, Args: append(args, "--", "sh", "-ec", script),
-		Env: []string{"GH_TOKEN=" + Token, "PATH=/usr/bin:/bin:" + filepath.Dir(goTool)},
+		Env: []string{"GH_TOKEN=" + Token, "PATH=/usr/bin:/bin:" + installedGo(t)},
 	})
+}
+
+// installedGo is the folder of a Go that every user can run. The test's own may be
+// one that the command go fetched, below root's home.
+func installedGo(t *testing.T) string {
+	t.Helper()
+	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/local/go/bin") {
+		if _, err := os.Stat(filepath.Join(dir, "go")); err == nil && strings.HasPrefix(dir, "/usr/") {
+			return dir
+		}
+	}
+	t.Fatal("there is no Go below /usr")
+	return ""
 }
 
 // addFiles writes files of alice's into a directory of hers.
