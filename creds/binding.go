@@ -33,7 +33,7 @@ type Binding struct {
 	Header    string        `json:"header,omitempty"`
 	Prefix    string        `json:"prefix,omitempty"`
 	Foreign   Foreign       `json:"foreign"`
-	Cookies   bool          `json:"cookies,omitempty"`   // Set-Cookie passes on decorated replies
+	Cookies   Cookies       `json:"cookies,omitempty"`
 	WebSocket bool          `json:"websocket,omitempty"` // the host may be spoken to over a WebSocket
 	Optional  bool          `json:"optional,omitempty"`
 	AtStart   bool          `json:"at_start,omitempty"` // resolve: start
@@ -76,6 +76,16 @@ const (
 	ForeignForward Foreign = "forward"
 	ForeignStrip   Foreign = "strip"
 	ForeignDeny    Foreign = "deny"
+)
+
+// Cookies says what becomes of the cookies that replies to decorated requests set.
+type Cookies string
+
+// The three answers. A session cookie authenticates without the credential.
+const (
+	CookiesKeep Cookies = "keep" // outside, and sent with later decorated requests; the default
+	CookiesDrop Cookies = "drop"
+	CookiesPass Cookies = "pass" // to the jail
 )
 
 // SourceKind says where a value comes from.

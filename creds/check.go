@@ -38,6 +38,11 @@ func (b Binding) Check() error {
 	default:
 		return fmt.Errorf("foreign %.32q: forward, strip or deny", b.Foreign)
 	}
+	switch b.Cookies {
+	case "", CookiesKeep, CookiesDrop, CookiesPass:
+	default:
+		return fmt.Errorf("cookies %.32q: keep, drop or pass", b.Cookies)
+	}
 	return b.checkSources()
 }
 

@@ -31,6 +31,9 @@ func Defaults(b Binding, host string) Binding {
 	if b.Foreign == "" {
 		b.Foreign = ForeignForward
 	}
+	if b.Cookies == "" {
+		b.Cookies = CookiesKeep
+	}
 	if b.Name == "" && len(b.Targets) > 0 {
 		b.Name = defaultName(b.Type, b.Targets[0].Authority)
 	}

@@ -44,6 +44,12 @@ func (t *Table) Next(bs []Binding, values map[int]int) (*Table, error) {
 			}
 		}
 	}
+	for _, old := range t.known() {
+		if !slices.ContainsFunc(next.rows, func(r *row) bool { return r.state == old.state }) {
+			next.told = append(next.told, old)
+		}
+	}
+	next.told = next.told[max(0, len(next.told)-maxBindings):]
 	return next, nil
 }
 

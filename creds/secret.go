@@ -62,6 +62,9 @@ func (s Secret) Reveal() []byte {
 	return s.reveal()
 }
 
+// Len is the length of the value in bytes.
+func (s Secret) Len() int { return len(s.Reveal()) }
+
 // IsZero reports whether there is no value.
 func (s Secret) IsZero() bool { return s.reveal == nil }
 

@@ -13,6 +13,9 @@ import (
 // A nil Table has no bindings and still refuses placeholders.
 type Table struct {
 	rows []*row
+	told []*row // of the tables that this one follows: their hosts still know the values
+
+	search atomic.Pointer[search]
 }
 
 // row is a binding at work.
@@ -31,6 +34,10 @@ type state struct {
 	gen   uint64
 	value Secret
 	err   error
+
+	changes  atomic.Uint64 // of what is searched for
+	previous Secret        // the generation before: requests with it are still under way
+	earned   []string      // session cookies that the value has earned, the latest last
 }
 
 // NewTable checks the bindings and mints a placeholder for each that shows one to
@@ -104,7 +111,11 @@ func (t *Table) Resolve(i int, gen uint64, s Secret, err error) {
 	if r.dropped.Load() || !first && gen <= r.gen {
 		return
 	}
+	if !r.value.IsZero() {
+		r.previous = r.value
+	}
 	r.gen, r.value, r.err = gen, s, err
+	r.changes.Add(1)
 	if first {
 		close(r.ready)
 	}
@@ -117,7 +128,8 @@ func (t *Table) Drop(i int) {
 	r.dropped.Store(true)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.value, r.err = Secret{}, ErrNoValue
+	r.value, r.previous, r.err = Secret{}, Secret{}, ErrNoValue
+	r.changes.Add(1)
 	if !r.answered() {
 		close(r.ready)
 	}
@@ -131,6 +143,14 @@ func (r *state) answered() bool {
 	default:
 		return false
 	}
+}
+
+// Generation is the number of binding i's present value.
+func (t *Table) Generation(i int) uint64 {
+	r := t.rows[i]
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.gen
 }
 
 // Wait returns the value of binding i, waiting for the first answer. It gives the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
@@ -33,5 +34,7 @@ func (x *exchange) authenticate(ctx context.Context) error {
 	}
 	name, value := table.Header(v, secret.Reveal())
 	h[name] = []string{value}
+	x.jarKey = jarKey{v.Binding, table.Generation(v.Binding), x.s.authority}
+	addCookies(h, x.g.jar.cookies(x.jarKey, x.target.path, time.Now()))
 	return nil
 }

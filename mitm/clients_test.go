@@ -50,7 +50,7 @@ func TestCurl(t *testing.T) {
 	curl := []string{"curl", "-sS", "--cacert", r.caFile(), "--connect-to", "api.test:443:" + addr}
 	upload := append(curl, "-T", big, "-H", "Transfer-Encoding: chunked")
 
-	if out, errs, code := run(t, nil, append(curl, "https://api.test/ok")...); code != 0 || out != "Bearer "+secretValue {
+	if out, errs, code := run(t, nil, append(curl, "https://api.test/ok")...); code != 0 || out != "Bearer "+strings.Repeat("*", len(secretValue)) {
 		t.Errorf("get: %d %q %q", code, out, errs)
 	}
 	if _, errs, code := run(t, nil, append(upload, "https://api.test/ok")...); code != 0 || got != 50<<20 {

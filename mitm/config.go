@@ -35,6 +35,8 @@ type Policy struct {
 	GitHosts []string          // hosts whose git@ remotes the jail rewrites to https; words of the SSH refusal
 	BodyDeny bool              // refuse a placeholder in a body instead of recording it
 	Freeze   bool              // the first misused placeholder stops the jail's egress
+
+	OnReflection Reflection // what becomes of a reply that holds a secret; empty: it is masked
 }
 
 // Names maps a synthetic address to the name that the jail looked up.
@@ -94,5 +96,5 @@ func (p Policy) check() error {
 	case p.Dial == nil:
 		return errors.New("mitm: no dialer given")
 	}
-	return nil
+	return p.OnReflection.check()
 }

@@ -2,18 +2,27 @@ package mitm
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/omnijail/omnijail/creds"
 )
 
 // undecorate removes from a reply what the credential earned beyond the reply
 // itself. A session cookie would authenticate the jail without the credential,
-// wherever the cookie is then carried.
+// wherever the cookie is then carried: it stays outside and goes with the next
+// request that has the credential.
 func (x *exchange) undecorate(resp *http.Response) {
 	if x.binding < 0 {
 		return
 	}
-	if !x.g.Table.Binding(x.binding).Cookies {
+	table := x.g.Table
+	cookies := table.Binding(x.binding).Cookies
+	if cookies != creds.CookiesPass {
+		if cookies != creds.CookiesDrop {
+			for _, v := range x.g.jar.keep(x.jarKey, x.target.path, resp.Cookies(), time.Now()) {
+				table.Earned(x.binding, v)
+			}
+		}
 		delete(resp.Header, "Set-Cookie")
 		delete(resp.Header, "Set-Cookie2")
 	}

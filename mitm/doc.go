@@ -26,6 +26,8 @@
 //	attach    attach.go   the credential, in the only file that reveals one
 //	send      lanes.go    a connection that belongs to one jail and credential,
 //	                      to an address that passed the guard
+//	search    search.go   the reply of a host with a credential: secrets in it are
+//	                      masked, session cookies stay in the jar
 //	reply     reply.go    streamed back as it comes
 //
 // Everything fails closed. A missing rule, a silent auditor, an address that

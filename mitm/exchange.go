@@ -26,9 +26,11 @@ type exchange struct {
 	verdict egress.Verdict
 	cred    creds.Verdict
 	binding int         // that decorates the request, -1 for none
+	jarKey  jarKey      // where its cookies are
 	body    *body       // nil when the request has none
 	inBody  atomic.Bool // a placeholder went by in the body
 	out     uint64      // bytes from the jail over what the request became
+	hits    int         // secrets in the reply
 	event   Event       // what was recorded
 	id      string
 	began   time.Time
@@ -60,7 +62,10 @@ func (x *exchange) run(ctx context.Context) bool {
 	resp, err := x.forward(ctx)
 	if err == nil {
 		defer resp.Body.Close()
-		err = x.vet(resp)
+		if err = x.vet(resp); err == nil {
+			x.undecorate(resp)
+			err = x.search(ctx, resp)
+		}
 	}
 	if err != nil {
 		stop()
@@ -82,6 +87,7 @@ func (x *exchange) forward(ctx context.Context) (*http.Response, error) {
 	if err := x.authenticate(ctx); err != nil {
 		return nil, err
 	}
+	x.narrow(x.req.Header)
 	id, err := x.s.p.audit.Open(ctx, x.allowed())
 	if err != nil {
 		return nil, refuseNoAudit()
@@ -173,11 +179,13 @@ func (x *exchange) vet(resp *http.Response) error {
 // connection is still in step.
 func (x *exchange) pass(resp *http.Response) bool {
 	stripReply(resp.Header)
-	x.undecorate(resp)
 	n, again := x.to.reply(x.req, resp)
 	code := audit.CodeAllowed
 	if x.inBody.Load() {
 		code = audit.CodePlaceholder
+	}
+	if x.hits > 0 {
+		code = audit.CodeReflection
 	}
 	x.done(audit.Allow, code, resp.StatusCode, n)
 	return again

@@ -25,7 +25,7 @@ func TestHopByHop(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("the upstream saw %d requests", len(got))
 	}
-	want := http.Header{"X-Keep": {"yes"}, "Authorization": {"Bearer " + secretValue}}
+	want := http.Header{"X-Keep": {"yes"}, "Accept-Encoding": {"identity"}, "Authorization": {"Bearer " + secretValue}}
 	if len(got[0].Header) != len(want) {
 		t.Errorf("the upstream saw %v", got[0].Header)
 	}

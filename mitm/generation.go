@@ -16,13 +16,16 @@ import (
 type generation struct {
 	Policy
 	lanes *lanes
+	jar   *jar
 
 	// Under Proxy.mu.
 	crossings int  // of this generation that are under way
 	retired   bool // another is in force
 }
 
-func newGeneration(p Policy) *generation { return &generation{Policy: p, lanes: newLanes(p.Dial)} }
+func newGeneration(p Policy) *generation {
+	return &generation{Policy: p, lanes: newLanes(p.Dial), jar: newJar()}
+}
 
 // now is the generation that what begins is judged by.
 func (p *Proxy) now() *generation { return p.inForce.Load() }

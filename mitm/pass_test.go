@@ -85,7 +85,7 @@ func TestRequestPassesWithCredential(t *testing.T) {
 // attached or the binding says so.
 func TestS32_CookiesOfALogin(t *testing.T) {
 	passing, dropping := bearer("api.test/pass/**"), bearer("api.test/drop/**")
-	passing.Cookies, dropping.Name, dropping.Env = true, "dropping", nil
+	passing.Cookies, dropping.Name, dropping.Env = creds.CookiesPass, "dropping", nil
 	r := newRig(t, options{rules: []string{"GET api.test"}, bindings: []creds.Binding{passing, dropping}})
 	r.resolve(0)
 	r.resolve(1)

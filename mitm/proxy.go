@@ -32,6 +32,7 @@ type Proxy struct {
 	leaves   *leaves
 	refusals *bucket
 	frozen   atomic.Bool
+	mirrored atomic.Int32               // replies that held a secret
 	streams  atomic.Int64               // requests over HTTP/2 that are not over
 	inForce  atomic.Pointer[generation] // changed under mu
 

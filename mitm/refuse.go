@@ -124,7 +124,7 @@ func word(code audit.Code, class, host string) *refusal {
 }
 
 func refuseFrozen() *refusal {
-	return refuse(http.StatusForbidden, audit.CodeFrozen, "the network of this jail was stopped after a misused placeholder")
+	return refuse(http.StatusForbidden, audit.CodeFrozen, "the network of this jail was stopped: a placeholder was misused, or replies held a secret")
 }
 
 func refuseNoAudit() *refusal {

@@ -149,7 +149,6 @@ func (x *exchange) vetWebSocket(resp *http.Response) error {
 func (x *exchange) switched(resp *http.Response) {
 	up, c := resp.Body.(*upgraded), x.to.(*http1Conn)
 	stripReply(resp.Header)
-	x.undecorate(resp)
 	var in uint64
 	if err := c.switchProtocols(resp.Header); err == nil {
 		t := &tunnel{jail: c.conn.(duplex), up: up, fromJail: c.br}

@@ -23,19 +23,22 @@ func rawUpstream(t *testing.T, reply string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
-					io.WriteString(c, reply)
-				}
-			}()
-		}
-	}()
+	go answerRaw(l, reply)
 	return l.Addr().String()
+}
+
+// answerRaw answers the first request of each connection with bytes.
+func answerRaw(l net.Listener, reply string) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+				io.WriteString(c, reply)
+			}
+		}()
+	}
 }

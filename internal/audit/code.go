@@ -35,10 +35,11 @@ const (
 	CodeHeaders         Code = "headers_too_large"
 	CodeFlood           Code = "flood"
 	CodeAudit           Code = "audit_unavailable"
-	CodeFrozen          Code = "frozen"         // on_misuse: freeze has stopped this jail
+	CodeFrozen          Code = "frozen"         // a misused placeholder or reflected secrets have stopped this jail
 	CodeUpgrade         Code = "upgrade"        // another protocol than HTTP, which no rule opens
 	CodePolicyChanged   Code = "policy_changed" // under way when the jail was given a policy that allows it no longer
 	CodeDeniedAddress   Code = "denied_address"
+	CodeReflection      Code = "reflection" // a reply held a secret
 )
 
 // The codes of refusals outside the network. The egress process knows none of
@@ -62,5 +63,5 @@ var Codes = []Code{
 	CodeTLSClient, CodePlaceholder, CodeForeign, CodeCredential, CodePrivate, CodeMetadata,
 	CodeOwnAddress, CodeUpstreamDNS, CodeUpstreamConnect, CodeUpstreamTLS, CodeUpstreamTimeout,
 	CodeUpstreamProto, CodeBodyTooLarge, CodeHeaders, CodeFlood, CodeAudit, CodeFrozen, CodeUpgrade, CodePolicyChanged,
-	CodeDeniedAddress,
+	CodeDeniedAddress, CodeReflection,
 }

@@ -30,6 +30,7 @@ const (
 	KindJail       Kind = "jail"       // a jail made or gone
 	KindCredential Kind = "credential" // a source resolved or failed
 	KindDenial     Kind = "denial"     // a refusal outside the network: file, limit, access
+	KindReflection Kind = "reflection" // a reply held a secret, which was masked or refused
 	KindJournal    Kind = "journal"    // the journal about itself: a repaired end
 )
 

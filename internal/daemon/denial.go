@@ -87,8 +87,9 @@ var reasons = map[audit.Code]string{
 	audit.CodeHeaders:         "too many headers",
 	audit.CodeFlood:           "too many requests at once",
 	audit.CodeAudit:           "the record of it could not be written",
-	audit.CodeFrozen:          "this jail's network is frozen after a misused placeholder",
+	audit.CodeFrozen:          "this jail's network is frozen after a misused placeholder or secrets in replies",
 	audit.CodeUpgrade:         "it asks for another protocol, such as WebSocket, and no rule opens that",
+	audit.CodeReflection:      "the reply held a secret of this jail",
 }
 
 func reason(spec *jail.Spec, e wire.Event) string {

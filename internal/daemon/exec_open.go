@@ -102,7 +102,7 @@ func (x *execution) connect(ctx context.Context, env *environment) error {
 		Hosts:        set.Upstream.For(x.plan.User.UID, x.plan.User.Name, operatorsName(spec)),
 		AllowPrivate: slices.Contains(spec.Weaken, jail.WeakPrivateDestinations),
 		GitHosts:     gitHosts(spec.Bindings, nil),
-		BodyDeny:     spec.BodyCheck, Freeze: spec.OnMisuse == "freeze",
+		BodyDeny:     spec.BodyCheck, Freeze: spec.OnMisuse == "freeze", OnReflection: spec.OnReflection,
 	}
 	file, err := wire.Seal("egress-spec", told)
 	if err != nil {

@@ -249,6 +249,7 @@ func (s *sources) sourceText(i int, o settled) string {
 	why := map[wire.Result]string{
 		wire.NoValue: "no source had a value", wire.BadValue: "the value is longer than 64 KiB or holds a line break or NUL",
 		wire.NotSealed: "the client's memory is not sealed",
+		wire.TooShort:  "the value is shorter than 16 bytes, and a mask in a reply would confirm a guess of it (on_reflection: abort takes 4 and more)",
 		wire.Late:      "no value came in time", wire.Broken: "the value could not be read",
 		wire.Unknown: "the value came for a credential that is gone",
 	}[o.Result]

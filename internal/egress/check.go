@@ -55,8 +55,8 @@ func (r Rule) canonical() (Rule, error) {
 // checkProtocols refuses protocols that the rule could never lead to.
 func (r Rule) checkProtocols() error {
 	switch {
-	case r.Deny && (r.WebSocket || r.PreferHTTP2):
-		return errors.New("websocket, h2: have no meaning on a deny rule")
+	case r.Deny && (r.WebSocket || r.Range || r.PreferHTTP2):
+		return errors.New("websocket, range, h2: have no meaning on a deny rule")
 	case r.WebSocket && r.Methods != nil && !slices.Contains(r.Methods, "GET"):
 		return errors.New("websocket: begins with a GET request, which the rule does not allow")
 	case r.PreferHTTP2 && r.Scheme != HTTPS:
@@ -74,15 +74,15 @@ func (r Rule) checkUnread() error {
 	if r.Deny || r.Scheme != HTTPS {
 		return errors.New("intercept: false is for rules that allow https")
 	}
-	if r.Methods != nil || r.Path != AnyPath || len(r.Query) > 0 || r.MaxBody != 0 || r.WebSocket || r.PreferHTTP2 {
-		return errors.New("intercept: false leaves no method, path, query, max_body, websocket or h2 to be seen: the rule may name only host and port")
+	if r.Methods != nil || r.Path != AnyPath || len(r.Query) > 0 || r.MaxBody != 0 || r.WebSocket || r.Range || r.PreferHTTP2 {
+		return errors.New("intercept: false leaves no method, path, query, max_body, websocket, range or h2 to be seen: the rule may name only host and port")
 	}
 	return nil
 }
 
 func (r Rule) checkTCP() error {
-	if r.Methods != nil || r.Path != "" || len(r.Query) > 0 || r.MaxBody != 0 || r.WebSocket || r.PreferHTTP2 || r.Unread {
-		return errors.New("a tcp rule has no methods, path, query, max_body, websocket, h2 or intercept: the stream is not inspected")
+	if r.Methods != nil || r.Path != "" || len(r.Query) > 0 || r.MaxBody != 0 || r.WebSocket || r.Range || r.PreferHTTP2 || r.Unread {
+		return errors.New("a tcp rule has no methods, path, query, max_body, websocket, range, h2 or intercept: the stream is not inspected")
 	}
 	return r.checkPrivate()
 }

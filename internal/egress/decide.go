@@ -26,6 +26,7 @@ type Verdict struct {
 	AllowPrivate []netip.Prefix // of all rules that allow the request
 	MaxBody      int64          // bytes, the largest of these rules; 0: no limit
 	WebSocket    bool           // one of these rules lets it become a WebSocket
+	Range        bool           // one of these rules lets it ask for a part
 }
 
 // Decide is the decision function: deny beats allow, any allow allows, the rest
@@ -107,6 +108,7 @@ func refuse(r *compiled, miss miss) Verdict {
 // one rule permits is permitted; only Index depends on which came first.
 func (v *Verdict) add(r *compiled) {
 	v.WebSocket = v.WebSocket || r.WebSocket
+	v.Range = v.Range || r.Range
 	if !v.Allow {
 		v.Allow, v.Index, v.MaxBody, v.AllowPrivate = true, r.place, r.MaxBody, r.AllowPrivate
 		return

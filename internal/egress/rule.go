@@ -50,6 +50,7 @@ type Rule struct {
 	AllowPrivate []netip.Prefix    `json:"allow_private,omitempty"`
 	MaxBody      int64             `json:"max_body,omitempty"`     // bytes of a request body; 0: no limit
 	WebSocket    bool              `json:"websocket,omitempty"`    // a request may become a WebSocket
+	Range        bool              `json:"range,omitempty"`        // a host with a credential may be asked for parts of a reply
 	PreferHTTP2  bool              `json:"prefer_http2,omitempty"` // a client that offers both is given HTTP/2
 	Unread       bool              `json:"unread,omitempty"`       // TLS for the host passes as it is, its name checked
 }
@@ -108,6 +109,9 @@ func (r Rule) extras() []string {
 	}
 	if r.WebSocket {
 		out = append(out, "websocket")
+	}
+	if r.Range {
+		out = append(out, "range")
 	}
 	if r.PreferHTTP2 {
 		out = append(out, "h2 prefer")

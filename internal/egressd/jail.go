@@ -96,6 +96,7 @@ func (p *process) serveJail(j *jail, rules *egress.Rules, s sockets) wire.Status
 		Policy: mitm.Policy{
 			Rules: rules, Table: j.table, Dial: p.dialer(j.spec), Stale: p.stale(j),
 			GitHosts: j.spec.GitHosts, BodyDeny: j.spec.BodyDeny, Freeze: j.spec.Freeze,
+			OnReflection: mitm.Reflection(j.spec.OnReflection),
 		},
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/mitm"
 )
 
 // firstGeneration is the generation of a value from the cache; values that the
@@ -39,6 +40,9 @@ func (j *jail) newer(m wire.Secret) bool {
 func (p *process) deliver(j *jail, m wire.Secret) {
 	defer closeFiles(m.Value, m.Stderr)
 	s, result := readValue(m.By, m.Value)
+	if result == wire.Got && j.tooShort(s) {
+		result = wire.TooShort
+	}
 	i, binding := int(m.Binding), j.spec.Bindings[m.Binding]
 	var text string
 	switch {
@@ -65,6 +69,12 @@ func (j *jail) resolve(i int, generation uint64, s creds.Secret) {
 	j.credentials[i].resolved = true
 }
 
+// tooShort reports whether a value must not be used, because replies are to be
+// masked and a mask would confirm a guess of it.
+func (j *jail) tooShort(s creds.Secret) bool {
+	return s.Len() < creds.MinMasked && mitm.Reflection(j.spec.OnReflection).Masks() || s.Len() < creds.MinSearched
+}
+
 // fail tells who waits why there is no value. A value that a refresh could not
 // replace stays: whether it is still good is the bound host's to say.
 func (j *jail) fail(i int, generation uint64, r wire.Result, drop bool) {
@@ -86,6 +96,8 @@ func reasonOf(r wire.Result) error {
 		return creds.ErrNoValue
 	case wire.Late:
 		return errors.New("the source did not answer in time")
+	case wire.TooShort:
+		return errors.New("the value is too short to be masked in replies")
 	case wire.NotSealed:
 		return errors.New("the client's memfd is not sealed")
 	}
@@ -104,7 +116,7 @@ func (j *jail) key(i int) string {
 func (p *process) fromCache(j *jail) (cached []uint16) {
 	for i := range j.spec.Bindings {
 		s, ok := p.cache.get(j.key(i))
-		if !ok {
+		if !ok || j.tooShort(s) {
 			continue
 		}
 		j.newer(wire.Secret{Binding: uint16(i), Generation: firstGeneration})

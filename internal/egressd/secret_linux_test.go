@@ -37,15 +37,16 @@ func TestS12_ValuesArriveByDescriptor(t *testing.T) {
 		want   wire.Result
 		text   string
 	}{
-		{"pipe", wire.Secret{By: wire.ByPipe, Value: pipe(t, "s3cret\n")}, wire.Got, ""},
-		{"sealed memfd", wire.Secret{By: wire.ByMemfd, Value: memfd(t, "s3cret", allSeals)}, wire.Got, ""},
-		{"memfd that can be written", wire.Secret{By: wire.ByMemfd, Value: memfd(t, "s3cret", unix.F_SEAL_SHRINK|unix.F_SEAL_GROW)}, wire.NotSealed, ""},
-		{"a pipe as memfd", wire.Secret{By: wire.ByMemfd, Value: pipe(t, "s3cret")}, wire.NotSealed, ""},
+		{"pipe", wire.Secret{By: wire.ByPipe, Value: pipe(t, "s3cret-0123456789\n")}, wire.Got, ""},
+		{"sealed memfd", wire.Secret{By: wire.ByMemfd, Value: memfd(t, "s3cret-0123456789", allSeals)}, wire.Got, ""},
+		{"memfd that can be written", wire.Secret{By: wire.ByMemfd, Value: memfd(t, "s3cret-0123456789", unix.F_SEAL_SHRINK|unix.F_SEAL_GROW)}, wire.NotSealed, ""},
+		{"a pipe as memfd", wire.Secret{By: wire.ByMemfd, Value: pipe(t, "s3cret-0123456789")}, wire.NotSealed, ""},
 		{"empty pipe", wire.Secret{By: wire.ByPipe, Value: pipe(t, ""), Stderr: pipe(t, "not logged in")}, wire.NoValue, "not logged in"},
 		{"line break", wire.Secret{By: wire.ByPipe, Value: pipe(t, "a\r\nX-Evil: 1"), Stderr: pipe(t, "a\r\nX-Evil")}, wire.BadValue, ""},
 		{"too long", wire.Secret{By: wire.ByPipe, Value: pipe(t, strings.Repeat("x", 70<<10))}, wire.BadValue, ""},
+		{"too short to be masked", wire.Secret{By: wire.ByPipe, Value: pipe(t, "123456789abcdef")}, wire.TooShort, ""},
 		{"none", wire.Secret{By: wire.ByNone, Stderr: pipe(t, strings.Repeat("y", 10000))}, wire.NoValue, strings.Repeat("y", wire.MaxText)},
-		{"stderr of a good one", wire.Secret{By: wire.ByPipe, Value: pipe(t, "s3cret"), Stderr: pipe(t, "s3cret")}, wire.Got, ""},
+		{"stderr of a good one", wire.Secret{By: wire.ByPipe, Value: pipe(t, "s3cret-0123456789"), Stderr: pipe(t, "s3cret-0123456789")}, wire.Got, ""},
 		{"foreign binding", wire.Secret{By: wire.ByPipe, Binding: 1, Value: pipe(t, "x")}, wire.Unknown, ""},
 		{"foreign jail", wire.Secret{By: wire.ByPipe, Jail: "jffffffffffffffff", Value: pipe(t, "x")}, wire.Unknown, ""},
 	}
@@ -69,13 +70,13 @@ func TestS12_ValuesArriveByDescriptor(t *testing.T) {
 
 // Bindings with one source are sent the same open file, and each reads it.
 func TestReadingAMemfdDoesNotMoveIt(t *testing.T) {
-	f := memfd(t, "s3cret", allSeals)
+	f := memfd(t, "s3cret-0123456789", allSeals)
 	for _, at := range []int64{0, 3, 6} {
 		if _, err := f.Seek(at, io.SeekStart); err != nil {
 			t.Fatal(err)
 		}
 		s, result := readValue(wire.ByMemfd, f)
-		if result != wire.Got || string(s.Reveal()) != "s3cret" {
+		if result != wire.Got || string(s.Reveal()) != "s3cret-0123456789" {
 			t.Errorf("from %d: %v", at, result)
 		}
 		if now, err := f.Seek(0, io.SeekCurrent); err != nil || now != at {
@@ -92,7 +93,7 @@ func TestOldGenerationIsNotTaken(t *testing.T) {
 		generation uint64
 		want       wire.Result
 	}{{2, wire.Got}, {2, wire.Unknown}, {1, wire.Unknown}, {3, wire.Got}} {
-		r.send(wire.Secret{Jail: testJail, Generation: c.generation, By: wire.ByPipe, Value: pipe(t, "x")})
+		r.send(wire.Secret{Jail: testJail, Generation: c.generation, By: wire.ByPipe, Value: pipe(t, "value-0123456789")})
 		if o := r.receive().(wire.Outcome); o.Result != c.want {
 			t.Errorf("generation %d: %v", c.generation, o.Result)
 		}
@@ -108,7 +109,7 @@ func TestCachedValueNeedsNoSource(t *testing.T) {
 	if a := r.attach(spec); len(a.Cached) != 0 {
 		t.Fatalf("cached before any value: %v", a.Cached)
 	}
-	r.send(wire.Secret{Jail: testJail, Generation: 1, By: wire.ByPipe, Value: pipe(t, "x")})
+	r.send(wire.Secret{Jail: testJail, Generation: 1, By: wire.ByPipe, Value: pipe(t, "value-0123456789")})
 	r.receive()
 	for key, want := range map[string]int{"key": 1, "other": 0, "": 0} {
 		r.ask(wire.Detach{Seq: 3, Jail: testJail})
@@ -148,6 +149,29 @@ func TestStaleValueIsAskedForOnce(t *testing.T) {
 		}
 		if m, err := wire.DecodeUp(f); err != nil || m != want {
 			t.Errorf("got %v, %v, want %v", m, err, want)
+		}
+	}
+}
+
+// TestS19_ShortValuesAreNotMasked: a mask tells who guesses a value that the guess is
+// right, so short ones are for policies that refuse the whole reply.
+func TestS19_ShortValuesAreNotMasked(t *testing.T) {
+	for _, c := range []struct {
+		on    string
+		value string
+		want  wire.Result
+	}{
+		{"", "fifteen-bytes-x", wire.TooShort}, {"mask", "fifteen-bytes-x", wire.TooShort}, {"mask", "sixteen-bytes-xx", wire.Got},
+		{"abort", "fifteen-bytes-x", wire.Got}, {"freeze", "four", wire.Got}, {"abort", "abc", wire.TooShort},
+	} {
+		r := newRig(t)
+		r.hello()
+		spec := bound(t, nil)
+		spec.OnReflection = c.on
+		r.attach(spec)
+		r.send(wire.Secret{Jail: testJail, Generation: 1, By: wire.ByPipe, Value: pipe(t, c.value)})
+		if o := r.receive().(wire.Outcome); o.Result != c.want {
+			t.Errorf("on_reflection %q, %q: %d, want %d", c.on, c.value, o.Result, c.want)
 		}
 	}
 }

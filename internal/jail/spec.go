@@ -13,23 +13,24 @@ import (
 // give the same Spec. It never holds a secret. Only policy.Compile makes one;
 // nothing changes it afterwards.
 type Spec struct {
-	Policy    PolicyRef
-	Backends  []string // acceptable backends, in order of preference
-	Passed    string   // why a backend that was preferred to the first is not among them
-	Weaken    []Weakening
-	Needs     []Guarantee
-	OCI       *specs.Spec // process, namespaces, limits, mounts with root-owned sources only
-	View      View
-	Rules     []egress.Rule // nil means no network
-	Bindings  []creds.Binding
-	Env       EnvPlan
-	Limits    Limits
-	Cache     Cache
-	ProxyEnv  bool
-	OnMisuse  string // "deny" or "freeze"
-	Detect    bool   // protect_new: detect
-	BodyCheck bool   // placeholder_in_body: deny
-	Observe   bool   // refused files and system calls are reported
+	Policy       PolicyRef
+	Backends     []string // acceptable backends, in order of preference
+	Passed       string   // why a backend that was preferred to the first is not among them
+	Weaken       []Weakening
+	Needs        []Guarantee
+	OCI          *specs.Spec // process, namespaces, limits, mounts with root-owned sources only
+	View         View
+	Rules        []egress.Rule // nil means no network
+	Bindings     []creds.Binding
+	Env          EnvPlan
+	Limits       Limits
+	Cache        Cache
+	ProxyEnv     bool
+	OnMisuse     string // "deny" or "freeze"
+	OnReflection string // "mask", "abort" or "freeze"
+	Detect       bool   // protect_new: detect
+	BodyCheck    bool   // placeholder_in_body: deny
+	Observe      bool   // refused files and system calls are reported
 	// Of a jail that takes several commands.
 	MaxAge time.Duration // it ends then
 	Closed []string      // what a request may set; nil for anything

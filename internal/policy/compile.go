@@ -34,25 +34,26 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 	backends, passed := backendsFor(doc, req, facts, rep)
 	files := v.build()
 	spec := &jail.Spec{
-		Policy:    doc.Ref,
-		Backends:  backends,
-		Passed:    passed,
-		Weaken:    doc.weakenings(),
-		Needs:     slices.Clone(baseNeeds),
-		View:      files,
-		Rules:     doc.rules(),
-		Bindings:  doc.bindings(),
-		Env:       envPlan(doc, req, home, rep),
-		Limits:    doc.Limits.Narrow(req.Limits).Under(facts.Limits),
-		OnMisuse:  doc.OnMisuse,
-		BodyCheck: doc.BodyCheck,
-		Observe:   doc.Observe,
-		MaxAge:    doc.MaxAge,
-		Closed:    doc.requestKeys(),
-		Publish:   ports(doc.Publish, req.Publish),
-		NodePorts: ports(doc.NodePorts, req.NodePorts),
-		Detect:    doc.ProtectNew.Text == "detect",
-		Cache:     v.cache(files),
+		Policy:       doc.Ref,
+		Backends:     backends,
+		Passed:       passed,
+		Weaken:       doc.weakenings(),
+		Needs:        slices.Clone(baseNeeds),
+		View:         files,
+		Rules:        doc.rules(),
+		Bindings:     doc.bindings(),
+		Env:          envPlan(doc, req, home, rep),
+		Limits:       doc.Limits.Narrow(req.Limits).Under(facts.Limits),
+		OnMisuse:     doc.OnMisuse,
+		BodyCheck:    doc.BodyCheck,
+		OnReflection: doc.OnReflection,
+		Observe:      doc.Observe,
+		MaxAge:       doc.MaxAge,
+		Closed:       doc.requestKeys(),
+		Publish:      ports(doc.Publish, req.Publish),
+		NodePorts:    ports(doc.NodePorts, req.NodePorts),
+		Detect:       doc.ProtectNew.Text == "detect",
+		Cache:        v.cache(files),
 	}
 	if spec.MaxAge == 0 {
 		spec.MaxAge = DefaultMaxAge
@@ -61,6 +62,9 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 	checkSwap(doc, spec.Limits, rep)
 	if spec.OnMisuse == "" {
 		spec.OnMisuse = "deny"
+	}
+	if spec.OnReflection == "" {
+		spec.OnReflection = "mask"
 	}
 	checkNetwork(doc, rep)
 	checkObserve(doc, rep)

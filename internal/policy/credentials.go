@@ -86,7 +86,7 @@ func bindingKeys(b *creds.Binding) map[string]keyFunc {
 		"optional":  func(d *decoder, k string, n *node) { b.Optional = d.boolean(k, n) },
 		"resolve":   func(d *decoder, k string, n *node) { b.AtStart = d.oneOf(k, n, "use", "start") == "start" },
 		"websocket": func(d *decoder, k string, n *node) { b.WebSocket = d.boolean(k, n) },
-		"cookies":   func(d *decoder, k string, n *node) { b.Cookies = d.oneOf(k, n, "drop", "pass") == "pass" },
+		"cookies":   func(d *decoder, k string, n *node) { b.Cookies = creds.Cookies(d.oneOf(k, n, "keep", "drop", "pass")) },
 		"foreign": func(d *decoder, k string, n *node) {
 			b.Foreign = creds.Foreign(d.oneOf(k, n, "forward", "strip", "deny"))
 		},

@@ -17,35 +17,36 @@ type Document struct {
 	Files  []string // the user's own files it was read from; pinned in the jail
 	Notes  []string // what a reader should know: mapped spellings, changed meanings
 
-	Description string
-	Extends     []Item
-	Caller      []string // nil is DefaultCaller
-	Backend     []string // nil is the platform's default
-	Weaken      []Item
-	Read        []Item
-	Write       []Item
-	Mask        []Item
-	Sockets     []Item
-	AllowHidden []Item // added to the dot entries that stay visible
-	HiddenMax   int    // 0 is the default
-	Protect     []Item
-	ScanMax     int // of protect_scan; 0 is the default
-	ScanDepth   int // likewise
-	Groups      []Item
-	Env         map[string]string
-	Passthrough []Item
-	Rules       []Rule
-	Credentials []Credential
-	OnMisuse    string // "deny" or "freeze"; empty is deny
-	ProtectNew  Item   // "quarantine" or "detect"; empty is quarantine
-	BodyCheck   bool   // placeholder_in_body: deny
-	Limits      jail.Limits
-	SwapAt      Pos           // of limits.swap
-	Observe     bool          // refused files and system calls are reported
-	MaxAge      time.Duration // 0 is DefaultMaxAge
-	Publish     []uint16
-	NodePorts   []uint16
-	Cache       string // "private" or "none"; empty is private where the working directory is writable
+	Description  string
+	Extends      []Item
+	Caller       []string // nil is DefaultCaller
+	Backend      []string // nil is the platform's default
+	Weaken       []Item
+	Read         []Item
+	Write        []Item
+	Mask         []Item
+	Sockets      []Item
+	AllowHidden  []Item // added to the dot entries that stay visible
+	HiddenMax    int    // 0 is the default
+	Protect      []Item
+	ScanMax      int // of protect_scan; 0 is the default
+	ScanDepth    int // likewise
+	Groups       []Item
+	Env          map[string]string
+	Passthrough  []Item
+	Rules        []Rule
+	Credentials  []Credential
+	OnMisuse     string // "deny" or "freeze"; empty is deny
+	OnReflection string // "mask", "abort" or "freeze"; empty is mask
+	ProtectNew   Item   // "quarantine" or "detect"; empty is quarantine
+	BodyCheck    bool   // placeholder_in_body: deny
+	Limits       jail.Limits
+	SwapAt       Pos           // of limits.swap
+	Observe      bool          // refused files and system calls are reported
+	MaxAge       time.Duration // 0 is DefaultMaxAge
+	Publish      []uint16
+	NodePorts    []uint16
+	Cache        string // "private" or "none"; empty is private where the working directory is writable
 
 	tree *node // the merged document, for what a request adds
 }

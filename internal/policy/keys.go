@@ -10,7 +10,7 @@ import (
 // refused by name, because a policy that is obeyed in part is a trap.
 var later = []string{
 	"home", "scratch", "gpu",
-	"deny_addresses", "proxy_env", "on_reflection",
+	"deny_addresses", "proxy_env",
 }
 
 // decoder reads a tree into a Document.
@@ -46,6 +46,7 @@ var keys = map[string]keyFunc{
 	"allow_network":       func(d *decoder, k string, n *node) { d.allowNetwork = n; d.boolean(k, n) },
 	"credential_proxy":    (*decoder).credentials,
 	"on_misuse":           func(d *decoder, k string, n *node) { d.doc.OnMisuse = d.oneOf(k, n, "deny", "freeze") },
+	"on_reflection":       func(d *decoder, k string, n *node) { d.doc.OnReflection = d.oneOf(k, n, "mask", "abort", "freeze") },
 	"protect_new":         (*decoder).protectNew,
 	"on_replaced":         (*decoder).onReplaced,
 	"placeholder_in_body": func(d *decoder, k string, n *node) { d.doc.BodyCheck = d.oneOf(k, n, "audit", "deny") == "deny" },

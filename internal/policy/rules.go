@@ -41,7 +41,7 @@ func (d *decoder) rule(key string, n *node) (egress.Rule, bool) {
 			rest.fields = append(rest.fields, f)
 		}
 	}
-	d.mapping(key, rest, ruleKeys(&r), []string{"range"})
+	d.mapping(key, rest, ruleKeys(&r), nil)
 	if len(d.errs) > before {
 		return egress.Rule{}, false
 	}
@@ -166,6 +166,7 @@ func ruleKeys(r *egress.Rule) map[string]keyFunc {
 		},
 		"max_body":  func(d *decoder, k string, n *node) { r.MaxBody = d.size(k, n, 0) },
 		"websocket": func(d *decoder, k string, n *node) { r.WebSocket = d.boolean(k, n) },
+		"range":     func(d *decoder, k string, n *node) { r.Range = d.boolean(k, n) },
 		"intercept": func(d *decoder, k string, n *node) { r.Unread = !d.boolean(k, n) },
 		"h2":        func(d *decoder, k string, n *node) { r.PreferHTTP2 = d.oneOf(k, n, "prefer") == "prefer" },
 	}

@@ -57,7 +57,7 @@ func TestRealEgressServesAJailFromItsCage(t *testing.T) {
 	if answer.Env["TOKEN"] == "" || len(answer.CADER) == 0 {
 		t.Fatalf("answer has no placeholder or no CA: %+v", answer)
 	}
-	d.secret(0, 1, "the-real-secret")
+	d.secret(0, 1, "the-real-secret-815")
 
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: answer.CADER}), 0o600)
@@ -65,7 +65,7 @@ func TestRealEgressServesAJailFromItsCage(t *testing.T) {
 	if err != nil || string(body) != "hello from upstream" {
 		t.Fatalf("allowed request: %q, %v; event %+v", body, err, d.event(audit.KindRequest))
 	}
-	if r := <-seen; r.Header.Get("Authorization") != "Bearer the-real-secret" {
+	if r := <-seen; r.Header.Get("Authorization") != "Bearer the-real-secret-815" {
 		t.Errorf("upstream saw Authorization %q", r.Header.Get("Authorization"))
 	}
 	e := d.event(audit.KindRequest)

@@ -12,6 +12,7 @@ const (
 	Late               // nothing came within the deadline
 	Broken             // reading failed
 	Unknown            // no such jail, binding or generation
+	TooShort           // a mask would tell who guesses it that the guess is right
 	resultLimit        // the first number that is none
 )
 

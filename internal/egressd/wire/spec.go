@@ -32,7 +32,8 @@ type Spec struct {
 	Keys         []string                  `json:"keys,omitempty"`  // one per binding: names its value in the cache; empty: never kept
 	Hosts        map[string]netip.AddrPort `json:"hosts,omitempty"` // upstream.hosts of this policy alone, by "name:port"
 	AllowPrivate bool                      `json:"allow_private,omitempty"`
-	GitHosts     []string                  `json:"git_hosts,omitempty"` // hosts whose git@ remotes the jail rewrites to https
-	BodyDeny     bool                      `json:"body_deny,omitempty"` // placeholder_in_body: deny
-	Freeze       bool                      `json:"freeze,omitempty"`    // on_misuse: freeze
+	GitHosts     []string                  `json:"git_hosts,omitempty"`     // hosts whose git@ remotes the jail rewrites to https
+	BodyDeny     bool                      `json:"body_deny,omitempty"`     // placeholder_in_body: deny
+	Freeze       bool                      `json:"freeze,omitempty"`        // on_misuse: freeze
+	OnReflection string                    `json:"on_reflection,omitempty"` // "mask", "abort" or "freeze"; empty is mask
 }
