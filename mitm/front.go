@@ -78,6 +78,18 @@ func (p *Proxy) dispatch(ctx context.Context, conn *replayed, proto protocol, at
 		p.serveTLS(ctx, tc, a)
 	case protoHTTP:
 		p.serveHTTP1(ctx, conn, egress.HTTP, a)
+	case protoSSH, protoOther:
+		if v := p.cfg.Rules.OpensStream(a); v.Allow {
+			p.splice(ctx, conn, a, v)
+			return
+		}
+		p.refuseStream(conn, proto, at, a)
+	}
+}
+
+// refuseStream ends a connection that nobody can read.
+func (p *Proxy) refuseStream(conn net.Conn, proto protocol, at netip.AddrPort, a egress.Authority) {
+	switch proto {
 	case protoSSH:
 		p.note(at, a, audit.CodeSSH)
 		p.refuseSSH(conn, a)

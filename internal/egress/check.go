@@ -24,6 +24,9 @@ func (r Rule) canonical() (Rule, error) {
 	if r.Scheme != HTTPS && r.Scheme != HTTP && r.Scheme != TCP {
 		return r, fmt.Errorf("scheme %.16q: not https, http or tcp", r.Scheme)
 	}
+	if r.Open {
+		return r, r.checkOpen()
+	}
 	var err error
 	if r.Host, err = canonicalHost(r.Host); err != nil {
 		return r, err

@@ -53,7 +53,7 @@ func (rs *Rules) PassesUnread(a Authority) Verdict {
 	}
 	for r := range rs.forHost(a.Host()) {
 		switch {
-		case r.Scheme != HTTPS || !r.coversPort(a.port):
+		case r.Scheme != HTTPS || r.Open || !r.coversPort(a.port):
 		case !r.Unread:
 			return Verdict{Index: -1, Nearest: -1}
 		default:
@@ -166,7 +166,7 @@ func (m miss) reason() string {
 // rules are matched exactly, deny rules loosely: doubt refuses either way.
 func (c *candidate) judge(r *compiled) miss {
 	switch {
-	case r.Scheme != c.Scheme:
+	case r.Scheme != c.Scheme, r.Open && r.Scheme == TCP: // OpensStream is for the latter
 		return missScheme
 	case !r.coversPort(c.Authority.port):
 		return missPort

@@ -52,6 +52,7 @@ type Rule struct {
 	WebSocket    bool              `json:"websocket,omitempty"`    // a request may become a WebSocket
 	Range        bool              `json:"range,omitempty"`        // a host with a credential may be asked for parts of a reply
 	PreferHTTP2  bool              `json:"prefer_http2,omitempty"` // a client that offers both is given HTTP/2
+	Open         bool              `json:"open,omitempty"`         // any host: one of OpenRules
 	Unread       bool              `json:"unread,omitempty"`       // TLS for the host passes as it is, its name checked
 }
 

@@ -17,6 +17,7 @@ type Rules struct {
 	rules    []compiled
 	exact    map[string][]int // host or address to rules
 	wildcard map[string][]int // "example.com" of *.example.com to rules
+	open     []int            // of OpenRules
 }
 
 // PrefersHTTP2 reports whether a rule for a asks for HTTP/2 where a client offers
@@ -54,6 +55,10 @@ func Compile(rules []Rule) (*Rules, error) {
 			return nil, fmt.Errorf("egress rule %d (%.200q): %w", i+1, r.Text, err)
 		}
 		rs.rules = append(rs.rules, compileRule(canon, i))
+		if canon.Open {
+			rs.open = append(rs.open, i)
+			continue
+		}
 		index, key := rs.exact, canon.Host
 		if suffix, ok := strings.CutPrefix(canon.Host, "*."); ok {
 			index, key = rs.wildcard, suffix
@@ -87,7 +92,7 @@ func (rs *Rules) Len() int {
 func (rs *Rules) Rule(i int) Rule { return rs.rules[i].Rule }
 
 // forHost yields the rules whose host pattern covers host: the exact ones, then
-// those of *.d for each d that host equals or lies below. The cost depends on the
+// those of *.d for each d that host equals or lies below, then the open ones. The cost depends on the
 // labels of host, not on the number of rules.
 func (rs *Rules) forHost(host string) iter.Seq[*compiled] {
 	return func(yield func(*compiled) bool) {
@@ -104,6 +109,14 @@ func (rs *Rules) forHost(host string) iter.Seq[*compiled] {
 				if !yield(&rs.rules[i]) {
 					return
 				}
+			}
+		}
+		if len(rs.open) == 0 || !coveredByOpen(host) {
+			return
+		}
+		for _, i := range rs.open {
+			if !yield(&rs.rules[i]) {
+				return
 			}
 		}
 	}

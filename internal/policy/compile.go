@@ -234,7 +234,7 @@ func (d *Document) rules() []egress.Rule {
 	for _, r := range d.Rules {
 		out = append(out, r.Rule)
 	}
-	return out
+	return append(out, d.openRules()...)
 }
 
 func (d *Document) bindings() []creds.Binding {

@@ -55,6 +55,7 @@ func finish(n *node, rep *report) *Document {
 	}
 	notes := rep.notes
 	rep.notes = nil
+	openNetwork(n, rep)
 	doc := decodeNative(n, false, rep)
 	doc.Notes = dedup(append(notes, rep.notes...))
 	doc.tree = n

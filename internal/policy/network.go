@@ -19,6 +19,7 @@ func checkNetwork(doc *Document, rep *report) {
 		rep.errorf(Pos{File: doc.Ref.Origin}, "credential_proxy", "%v", err)
 	}
 	checkUnread(doc, rep)
+	checkOpen(doc, rep)
 	for i, c := range doc.Credentials {
 		key := index("credential_proxy", i)
 		checkReach(c, key, rules, rep)

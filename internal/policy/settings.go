@@ -18,7 +18,7 @@ var (
 // weakenings are the ones that this build can give away.
 var weakenings = []jail.Weakening{
 	jail.WeakPtrace, jail.WeakNestedSandbox, jail.WeakCompatABI, jail.WeakPrivateDestinations, jail.WeakGitConfig,
-	jail.WeakPassthrough,
+	jail.WeakPassthrough, jail.WeakOpenNetwork,
 	jail.WeakControlSockets, jail.WeakUnixSockets, jail.WeakHardlinks,
 }
 
@@ -153,7 +153,5 @@ func (d *decoder) networkSwitch() {
 		}
 	case n.text == "false" && has:
 		d.errorf(n.at, "allow_network", "is false, and %s has a rule: remove one of the two", d.doc.Rules[0].At)
-	case n.text == "true" && !has && len(d.doc.Extends) == 0:
-		d.later(n.at, "allow_network: true without egress_rules (weaken: [open_network])")
 	}
 }
