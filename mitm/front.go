@@ -79,8 +79,9 @@ func (p *Proxy) dispatch(ctx context.Context, conn *replayed, proto protocol, at
 	case protoHTTP:
 		p.serveHTTP1(ctx, conn, egress.HTTP, a)
 	case protoSSH, protoOther:
-		if v := p.cfg.Rules.OpensStream(a); v.Allow {
-			p.splice(ctx, conn, a, v)
+		g := p.now()
+		if v := judgeStream(g, a); v.Allow {
+			p.splice(ctx, conn, &carried{g: g, to: a, verdict: v, judge: judgeStream})
 			return
 		}
 		p.refuseStream(conn, proto, at, a)

@@ -21,6 +21,9 @@ type carried struct {
 
 func judgeTCP(g *generation, a egress.Authority) egress.Verdict { return g.Rules.AllowsTCP(a) }
 
+// judgeStream is for what was looked at and is neither TLS nor HTTP.
+func judgeStream(g *generation, a egress.Authority) egress.Verdict { return g.Rules.OpensStream(a) }
+
 // stays reports whether the connection is the same one under another generation.
 func (c *carried) stays(g *generation) bool {
 	return sameWay(c.verdict, c.judge(g, c.to)) && g.Dial.opensLike(c.g.Dial)
