@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"testing"
@@ -11,9 +12,16 @@ import (
 // first thread cannot end, so it is kept for the main goroutine.
 func init() { runtime.LockOSThread() }
 
+// roles are what the test's own binary can be instead of a test.
+var roles = map[string]func(io.Reader, io.Writer) error{
+	"lab":          playLab,
+	"load":         playLoad,
+	"reverseproxy": playReverseProxy,
+}
+
 func TestMain(m *testing.M) {
-	if os.Getenv(roleVariable) == "lab" {
-		if err := playLab(os.Stdin, os.Stdout); err != nil {
+	if play := roles[os.Getenv(roleVariable)]; play != nil {
+		if err := play(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -1,0 +1,196 @@
+package e2e
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// BenchmarkEgress compares ways to one upstream, in turns: from a jail through the
+// daemon's egress process, with rules, a credential and the audit that a user has;
+// through other proxies that intercept TLS; and directly. Each way has a client of
+// its own, all of them the same program, and each proxy is a process of its own.
+//
+// Only ratios say something: clients, proxy and upstream share the processors.
+
+// race is the upstream and all ways to it.
+type race struct {
+	up   *httptest.Server
+	id   keyPair // the upstream's, and what the peers sign with
+	self string   // the program of the clients
+	ways []*way
+}
+
+// way is one client, in a jail or behind a proxy, and what its turns gave.
+type way struct {
+	name    string
+	enc     *json.Encoder
+	dec     *json.Decoder
+	results []loadResult
+}
+
+const bigBody = 32 << 20
+
+// loadPolicy has a rule and a credential for the upstream, and some for others.
+const loadPolicy = `
+caller: [cwd, tty, timeout, env]
+write_paths: ["."]
+egress_rules:
+  - "GET bench.example.test/**"
+  - "!* bench.example.test/admin/**"
+  - "* api.example.test/repos/**"
+credential_proxy:
+  - {type: https_bearer, target: bench.example.test, source: {env: E2E_TOKEN}}
+`
+
+func BenchmarkEgress(b *testing.B) {
+	r := &race{id: newKeyPair(b)}
+	r.up = httptest.NewUnstartedServer(loadUpstream())
+	r.up.TLS = &tls.Config{Certificates: []tls.Certificate{r.id.pair}}
+	r.up.StartTLS()
+	b.Cleanup(r.up.Close)
+	r.addOurs(b)
+	r.addPeers(b)
+	r.add(b, "direct", r.outside(r.up.URL, ""))
+	for _, run := range []struct {
+		name string
+		job  loadJob
+		rate func(loadJob) float64 // units of one turn; nil reports medians of one request
+		unit string
+	}{
+		{"big", loadJob{Path: "/big", Size: bigBody, Clients: 1, Each: 8}, func(j loadJob) float64 { return float64(j.Each) * bigBody / 1e6 }, "MB/s"},
+		{"small", loadJob{Path: "/small", Size: 23, Clients: 16, Each: 200}, requests, "req/s"},
+		{"new", loadJob{Path: "/small", Size: 23, Clients: 4, Each: 50, Fresh: true}, requests, "conn/s"},
+		{"latency", loadJob{Path: "/small", Size: 23, Clients: 1, Each: 1000}, nil, "us"},
+		{"events", loadJob{Path: "/events", Size: -1, Clients: 1, Each: 1}, nil, "us"},
+	} {
+		b.Run(run.name, func(b *testing.B) {
+			for _, w := range r.ways {
+				w.results = nil
+				w.turn(b, run.job) // connections are there then
+			}
+			for b.Loop() {
+				for _, w := range r.ways {
+					w.results = append(w.results, w.turn(b, run.job))
+				}
+			}
+			r.report(b, func(res loadResult) float64 {
+				if run.rate == nil {
+					return float64(res.Median.Nanoseconds()) / 1000
+				}
+				return run.rate(run.job) / res.Total.Seconds()
+			}, run.unit)
+		})
+	}
+}
+
+func requests(j loadJob) float64 { return float64(j.Clients * j.Each) }
+
+// loadUpstream answers small, large and event by event.
+func loadUpstream() http.Handler {
+	mux := http.NewServeMux()
+	chunk := make([]byte, 256<<10)
+	mux.HandleFunc("/small", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"login":"mona","id":1}`)
+	})
+	mux.HandleFunc("/big", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", fmt.Sprint(bigBody))
+		for range bigBody / len(chunk) {
+			w.Write(chunk)
+		}
+	})
+	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		flush := http.NewResponseController(w)
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		for range 200 {
+			<-tick.C
+			fmt.Fprintf(w, "data: %d\n\n", time.Now().UnixNano())
+			flush.Flush()
+		}
+	})
+	return mux
+}
+
+// addOurs is the way from a jail of a daemon.
+func (r *race) addOurs(b *testing.B) {
+	n := NewNode(b, Options{NoLab: true, Policy: map[string]string{"load": loadPolicy}, Config: map[string]any{
+		"upstream": map[string]any{
+			"hosts":    map[string]string{"bench.example.test": r.up.Listener.Addr().String()},
+			"ca_files": []string{r.id.certFile},
+		},
+	}})
+	dir := n.Workspace(b, Alice, nil)
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.self = dir + "/load"
+	if out, err := exec.Command("install", "-m", "0755", self, r.self).CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	r.add(b, "omnijail", n.Command(b, Ctl{UID: Alice, Dir: dir, Env: []string{"E2E_TOKEN=" + Token}, Args: []string{
+		"exec", "--policy", "load", "--", "env", roleVariable + "=load", "./load", "https://bench.example.test",
+	}}))
+}
+
+// outside is a client that is not jailed, of base itself or, where one is given,
+// through a proxy.
+func (r *race) outside(base, proxy string) *exec.Cmd {
+	cmd := exec.Command(r.self, base, proxy)
+	cmd.Env = []string{roleVariable + "=load", "SSL_CERT_FILE=" + r.id.certFile}
+	return cmd
+}
+
+// add starts the client of a way; it ends with the benchmark.
+func (r *race) add(b *testing.B, name string, client *exec.Cmd) {
+	in, out := piped(b, client)
+	r.ways = append(r.ways, &way{name: name, enc: json.NewEncoder(in), dec: json.NewDecoder(out)})
+}
+
+// turn has a way's client do one job.
+func (w *way) turn(b *testing.B, job loadJob) (res loadResult) {
+	if err := w.enc.Encode(job); err != nil {
+		b.Fatalf("%s: %v", w.name, err)
+	}
+	if err := w.dec.Decode(&res); err != nil {
+		b.Fatalf("%s: %v", w.name, err)
+	}
+	if res.Err != "" {
+		b.Fatalf("%s: %s", w.name, res.Err)
+	}
+	return res
+}
+
+// report prints the median turn of each way, and the median of ours divided by
+// theirs in the same turn.
+func (r *race) report(b *testing.B, value func(loadResult) float64, unit string) {
+	ours := r.ways[0]
+	for _, w := range r.ways {
+		var values, ratios []float64
+		for i, res := range w.results {
+			values = append(values, value(res))
+			ratios = append(ratios, value(ours.results[i])/value(res))
+		}
+		b.ReportMetric(middle(values), w.name+"-"+strings.ReplaceAll(unit, "/", "_per_"))
+		if w != ours {
+			b.ReportMetric(middle(ratios), "omnijail/"+w.name)
+		}
+	}
+	b.ReportMetric(0, "ns/op") // the turn as a whole means nothing
+}
+
+func middle(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
