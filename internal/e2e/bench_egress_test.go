@@ -26,7 +26,7 @@ import (
 type race struct {
 	up   *httptest.Server
 	id   keyPair // the upstream's, and what the peers sign with
-	self string   // the program of the clients
+	self string  // the program of the clients
 	ways []*way
 }
 
