@@ -69,6 +69,7 @@ func (m *Manager) Run(t *Ticket, conn *net.UnixConn) {
 	if err := errors.Join(x.undo.Run(), j.env.undo.Run()); err != nil {
 		m.cfg.Log.Error("jail: not all was undone", "jail", j.id, "err", err)
 	}
+	close(j.gone)
 	x.record(exit) // the last of this jail's: what it was refused has been written and shown by then
 	x.events.finish(exit)
 }
@@ -80,7 +81,7 @@ func (m *Manager) newJail(p *Plan) (*liveJail, context.CancelCauseFunc) {
 	j := &liveJail{
 		id: jail.NewID(), owner: p.Caller.UID(), caller: p.Caller, confined: p.Confined, plan: p, spec: p.Spec, backend: p.Spec.Backends[0],
 		started: time.Now(), ctx: ctx, metrics: m.metrics, secrets: make([]*secret, len(p.Spec.Bindings)),
-		commands: map[*execution]bool{}, end: func(reason string) { cancel(errEnded{reason}) },
+		commands: map[*execution]bool{}, gone: make(chan struct{}), end: func(reason string) { cancel(errEnded{reason}) },
 	}
 	for i := range j.secrets {
 		j.secrets[i] = &secret{}

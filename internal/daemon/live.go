@@ -32,6 +32,7 @@ type liveJail struct {
 	secrets  []*secret
 	metrics  *metrics
 	sources  *sources
+	gone     chan struct{}       // closed when nothing of the jail is left
 	end      func(reason string) // ends the command; first call counts
 
 	mu       sync.Mutex

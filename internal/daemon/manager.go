@@ -302,11 +302,13 @@ func (v View) find(id jail.ID) *liveJail {
 	return nil
 }
 
-// End ends one live jail and reports whether there was one.
-func (v View) End(id jail.ID) bool {
+// End ends one live jail and reports whether there was one. The channel is closed
+// when nothing of the jail is left.
+func (v View) End(id jail.ID) (gone <-chan struct{}, ok bool) {
 	j := v.find(id)
-	if j != nil {
-		j.end("ended by omnijailctl rm")
+	if j == nil {
+		return nil, false
 	}
-	return j != nil
+	j.end("ended by omnijailctl rm")
+	return j.gone, true
 }

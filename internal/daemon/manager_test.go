@@ -36,10 +36,10 @@ func TestS14_ViewHoldsTheCallersOwn(t *testing.T) {
 	if foreign || unknown {
 		t.Error("a foreign or unknown jail is shown")
 	}
-	if m.View(1000).End(ids[1001]) || ended[1001] != 0 {
+	if _, ok := m.View(1000).End(ids[1001]); ok || ended[1001] != 0 {
 		t.Error("a foreign jail was ended")
 	}
-	if !m.View(1000).End(ids[1000]) || ended[1000] != 1 {
+	if _, ok := m.View(1000).End(ids[1000]); !ok || ended[1000] != 1 {
 		t.Error("the caller's own jail was not ended")
 	}
 }

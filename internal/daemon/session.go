@@ -138,6 +138,7 @@ func (m *Manager) undo(j *liveJail, x *execution) {
 	}
 	if j != nil {
 		in = j.env.undo.Run()
+		close(j.gone)
 	}
 	if err := errors.Join(of, in); err != nil {
 		m.cfg.Log.Error("jail: not all was undone", "err", err)

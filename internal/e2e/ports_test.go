@@ -95,10 +95,13 @@ func TestS21_APublishedPortIsTheCallers(t *testing.T) {
 		t.Errorf("listening: %q", socketsOn(t, port))
 	}
 	n.Run(t, Ctl{UID: Alice, Args: []string{"rm", id}}).Want(t, 0)
-	until(t, "nobody listens any more", func() bool {
-		_, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		return err != nil
-	})
+	if _, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+		t.Error("somebody listens when rm has returned")
+	}
+	n.create(t, "--publish", strconv.Itoa(port))
+	if o := n.Run(t, Ctl{UID: Alice, Args: []string{"ls"}}); strings.Contains(o.Stdout, id) {
+		t.Errorf("a removed jail is listed: %s", o.Stdout)
+	}
 }
 
 func TestS21_PortsThatAreNotTheCallers(t *testing.T) {

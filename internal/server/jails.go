@@ -47,10 +47,28 @@ func (s *Server) jail(w http.ResponseWriter, r *http.Request, c *caller) *api.Er
 	return reply(w, j)
 }
 
+// endWait bounds how long a caller waits for what a jail leaves: a process that is
+// stuck in the kernel is left to the sweep.
+const endWait = 10 * time.Second
+
+// endJail answers when the jail is gone, so that its ports can be used again at
+// once.
 func (s *Server) endJail(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
 	id, err := jail.ParseID(r.PathValue("id"))
-	if err != nil || !s.view(c).End(id) {
+	if err != nil {
 		return api.NotFound()
+	}
+	gone, ok := s.view(c).End(id)
+	if !ok {
+		return api.NotFound()
+	}
+	c.endTurn()
+	late := time.NewTimer(endWait)
+	defer late.Stop()
+	select {
+	case <-gone:
+	case <-late.C:
+	case <-r.Context().Done():
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
