@@ -43,7 +43,8 @@ var table = arch.Rules{
 
 		"netns":         {"netns/bpf", "netns/addrplan"},
 		"netns/dnsstub": {"internal/egress", "netns/addrplan"},
-		"mitm":          {"creds", "internal/egress", "internal/audit", "internal/guard"},
+		"mitm":          {"creds", "internal/egress", "internal/audit", "internal/guard", "mitm/explicit"},
+		"mitm/explicit": {},
 
 		"internal/guard": {},
 		"internal/fence": {"internal/guard", "netns/bpf"},

@@ -19,6 +19,10 @@ type Config struct {
 	CA    *CA     // signs the leaves that this jail trusts
 	Audit Auditor // is asked before anything is dialled
 
+	// Admit says whether the jail may name host, which some rule allows, to the
+	// proxy without having looked it up, and why not; nil: never.
+	Admit func(host string) error
+
 	DNS func(net.Conn) // serves a TCP connection to port 53 and closes it; nil: closed
 
 	Policy // the first one in force

@@ -36,16 +36,24 @@ var announcements = []struct {
 	{"SSH-2.0-", protoSSH},
 }
 
-const tlsHandshake = 0x16 // the first byte of a TLS ClientHello's record
+const (
+	tlsHandshake = 0x16 // the first byte of a TLS ClientHello's record
+	portDNS      = 53
+)
 
-// front finds out what conn is and hands it on.
+// front finds out where conn was meant to go.
 func (p *Proxy) front(ctx context.Context, conn net.Conn) {
 	at := destination(conn)
 	a, err := p.authority(at)
-	switch {
-	case err != nil || (at.Addr().IsLoopback() && isAddress(a)):
+	if err != nil || (at.Addr().IsLoopback() && isAddress(a)) {
 		return // loopback belongs to the jail's own servers; nothing of ours is there
-	case at.Port() == 53:
+	}
+	p.lead(ctx, conn, at, a)
+}
+
+// lead serves conn as a connection to a, however the jail came to it.
+func (p *Proxy) lead(ctx context.Context, conn net.Conn, at netip.AddrPort, a egress.Authority) {
+	if a.Port() == portDNS {
 		p.dns(conn)
 		return
 	}

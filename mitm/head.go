@@ -33,7 +33,8 @@ func readRequest(br *bufio.Reader) (*http.Request, *refusal, error) {
 	if no != nil || err != nil {
 		return nil, no, err
 	}
-	if err := scanHead(head); err != nil {
+	host, err := scanHead(head)
+	if err != nil {
 		if errors.Is(err, errFields) {
 			return nil, refuseHeaders(), nil
 		}
@@ -43,6 +44,7 @@ func readRequest(br *bufio.Reader) (*http.Request, *refusal, error) {
 	if err != nil {
 		return nil, badRequest("not a request that can be parsed"), nil
 	}
+	req.Host = host // the parser prefers the target's, so the two would never be compared
 	return req, nil, nil
 }
 
@@ -86,33 +88,33 @@ func headEnd(b []byte, seen int) int {
 var errFields = errors.New("too many header fields")
 
 // scanHead checks a whole head, byte by byte, against the strict reading of
-// RFC 9112.
-func scanHead(head []byte) error {
+// RFC 9112, and returns the value of Host.
+func scanHead(head []byte) (host string, err error) {
 	line, rest, err := cutLine(head)
 	if err != nil {
-		return err
+		return "", err
 	}
 	minor, err := scanRequestLine(line)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var f framing
 	for n := 0; ; n++ {
 		if line, rest, err = cutLine(rest); err != nil {
-			return err
+			return "", err
 		}
 		if len(line) == 0 {
-			return f.check(minor)
+			return f.seen["host"], f.check(minor)
 		}
 		if n == maxFields {
-			return errFields
+			return "", errFields
 		}
 		name, value, err := scanField(line)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if err := f.add(name, value); err != nil {
-			return err
+			return "", err
 		}
 	}
 }

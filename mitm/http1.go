@@ -35,16 +35,25 @@ type http1Conn struct {
 
 // serveHTTP1 runs conn to its end.
 func (p *Proxy) serveHTTP1(ctx context.Context, conn net.Conn, scheme egress.Scheme, a egress.Authority) {
+	s := p.newHTTP1(conn, session{p: p, scheme: scheme, authority: a})
+	defer s.release()
+	for s.next(ctx) {
+	}
+}
+
+func (p *Proxy) newHTTP1(conn net.Conn, to session) *http1Conn {
 	s := &http1Conn{
-		session: session{p: p, scheme: scheme, authority: a},
+		session: to,
 		conn:    conn,
 		br:      readBuffers.Get().(*bufio.Reader),
 		bw:      bufio.NewWriterSize(conn, writeBuffer),
 	}
 	s.br.Reset(conn)
-	for s.next(ctx) {
-		s.replying = false
-	}
+	return s
+}
+
+// release gives the connection's buffer back.
+func (s *http1Conn) release() {
 	if s.last == nil || s.last.left() {
 		// Only now does no transport read from it any more: a buffer that came
 		// back too early would carry one jail's bytes into another's request.
@@ -55,21 +64,34 @@ func (p *Proxy) serveHTTP1(ctx context.Context, conn net.Conn, scheme egress.Sch
 
 // next serves one request and reports whether another may follow.
 func (s *http1Conn) next(ctx context.Context) bool {
-	s.conn.SetReadDeadline(time.Now().Add(idleTimeout))
-	if _, err := s.br.Peek(1); err != nil {
+	req, no, ok := s.read()
+	if !ok {
 		return false
 	}
-	s.conn.SetReadDeadline(time.Now().Add(headerTimeout))
-	req, no, err := readRequest(s.br)
-	if err != nil {
-		return false // it went away, or took too long for a head
-	}
-	s.conn.SetReadDeadline(time.Time{})
 	x := newExchange(&s.session, s, req)
 	if no != nil {
 		return x.refuse(ctx, no)
 	}
 	return x.run(ctx)
+}
+
+// read reads the next request, nil with a refusal when it is none. It is not ok
+// when the client went away, or took too long for a head.
+func (s *http1Conn) read() (req *http.Request, no *refusal, ok bool) {
+	s.mu.Lock()
+	s.replying = false
+	s.mu.Unlock()
+	s.conn.SetReadDeadline(time.Now().Add(idleTimeout))
+	if _, err := s.br.Peek(1); err != nil {
+		return nil, nil, false
+	}
+	s.conn.SetReadDeadline(time.Now().Add(headerTimeout))
+	req, no, err := readRequest(s.br)
+	if err != nil {
+		return nil, nil, false
+	}
+	s.conn.SetReadDeadline(time.Time{})
+	return req, no, true
 }
 
 var errReplied = errors.New("the reply has begun")

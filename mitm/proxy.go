@@ -11,6 +11,7 @@ import (
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egress"
+	"github.com/omnijail/omnijail/mitm/explicit"
 )
 
 // The limits of one jail.
@@ -30,6 +31,8 @@ type Proxy struct {
 	audit    Auditor
 	serveDNS func(net.Conn)
 	leaves   *leaves
+	admit    func(host string) error
+	tunnels  *explicit.Front
 	refusals *bucket
 	frozen   atomic.Bool
 	mirrored atomic.Int32               // replies that held a secret
@@ -71,12 +74,22 @@ func New(cfg Config) (*Proxy, error) {
 	}
 	p.leaves = newLeaves(cfg.CA, func(a egress.Authority) bool { return p.now().Rules.PrefersHTTP2(a) })
 	p.inForce.Store(newGeneration(cfg.Policy))
+	p.admit = cfg.Admit
+	if p.admit == nil {
+		p.admit = func(string) error { return errors.New("names come from the jail's DNS alone") }
+	}
+	p.tunnels = explicit.New(func(string) { p.note(netip.AddrPort{}, egress.Authority{}, audit.CodeBadRequest) })
 	return p, nil
 }
 
 // Serve accepts from l until Close, then returns nil. It closes l. An error is
 // one of the listener's own.
-func (p *Proxy) Serve(l net.Listener) error {
+func (p *Proxy) Serve(l net.Listener) error { return p.accept(l, p.front) }
+
+// server serves one connection to its end.
+type server func(context.Context, net.Conn)
+
+func (p *Proxy) accept(l net.Listener, serve server) error {
 	if !p.addListener(l) {
 		return l.Close()
 	}
@@ -87,7 +100,7 @@ func (p *Proxy) Serve(l net.Listener) error {
 		switch {
 		case err == nil:
 			pause = 0
-			p.start(conn)
+			p.start(conn, serve)
 		case p.ctx.Err() != nil, errors.Is(err, net.ErrClosed):
 			return nil
 		case isTimeout(err) || pause < time.Second:
@@ -126,7 +139,7 @@ func (p *Proxy) Close() error {
 }
 
 // start runs one connection, or closes it where the jail has too many.
-func (p *Proxy) start(conn net.Conn) {
+func (p *Proxy) start(conn net.Conn, serve server) {
 	p.mu.Lock()
 	full, closed := len(p.conns) >= maxConns, p.closed
 	if !full && !closed {
@@ -141,12 +154,12 @@ func (p *Proxy) start(conn net.Conn) {
 		conn.Close()
 		p.flooded(conn)
 	default:
-		go p.run(conn)
+		go p.run(conn, serve)
 	}
 }
 
 // run serves conn to its end. A panic ends this connection and no other.
-func (p *Proxy) run(conn net.Conn) {
+func (p *Proxy) run(conn net.Conn, serve server) {
 	defer p.wg.Done()
 	defer func() {
 		if recover() != nil {
@@ -157,7 +170,7 @@ func (p *Proxy) run(conn net.Conn) {
 		delete(p.conns, conn)
 		p.mu.Unlock()
 	}()
-	p.front(p.ctx, conn)
+	serve(p.ctx, conn)
 }
 
 // flooded records that a connection was one too many, without holding up accept.

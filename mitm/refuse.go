@@ -21,6 +21,9 @@ func (x *exchange) base() Event {
 		Generation: x.g.Generation, Kind: audit.KindRequest, Authority: x.s.authority, Path: x.target.path,
 		Rule: -1, Nearest: -1, Binding: x.binding,
 	}
+	if x.s.authority.IsZero() {
+		e.Name = x.s.at.String()
+	}
 	if x.req != nil {
 		e.Method = printable(x.req.Method, 16)
 	}

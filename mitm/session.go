@@ -2,6 +2,7 @@ package mitm
 
 import (
 	"net/http"
+	"net/netip"
 
 	"github.com/omnijail/omnijail/internal/egress"
 )
@@ -11,6 +12,7 @@ type session struct {
 	p         *Proxy
 	scheme    egress.Scheme
 	authority egress.Authority
+	at        netip.AddrPort // of an explicit client: where it connected, until it names an authority
 }
 
 // client is the jail's side of an exchange, in the protocol that it speaks. What

@@ -22,6 +22,9 @@ func (n *Net) FD() *os.File { return nil }
 // Sockets returns none.
 func (n *Net) Sockets() Sockets { return Sockets{} }
 
+// OpenProxy does nothing.
+func (n *Net) OpenProxy() error { return nil }
+
 // Forget does nothing.
 func (n *Net) Forget() {}
 

@@ -13,20 +13,30 @@ import (
 func (n *Net) Listen(port uint16) (*os.File, error) {
 	var f *os.File
 	err := n.inside(func() (err error) {
-		if f, err = socket(netip.AddrFrom4([4]byte{127, 0, 0, 1}), unix.SOCK_STREAM, unix.IPPROTO_TCP); err != nil {
-			return err
-		}
-		fd := int(f.Fd())
-		if err = unix.Bind(fd, sockaddr(netip.AddrFrom4([4]byte{127, 0, 0, 1}), int(port))); err == nil {
-			err = unix.Listen(fd, backlog)
-		}
-		if err != nil {
-			f.Close()
-			return fmt.Errorf("listen on port %d of the jail: %w", port, err)
-		}
-		return nil
+		f, err = listenLoopback(loopback4, port)
+		return err
 	})
 	return f, err
+}
+
+var loopback4 = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
+// listenLoopback listens on a port of a in the calling thread's namespace. It
+// shares the port with nobody.
+func listenLoopback(a netip.Addr, port uint16) (*os.File, error) {
+	f, err := socket(a, unix.SOCK_STREAM, unix.IPPROTO_TCP)
+	if err != nil {
+		return nil, err
+	}
+	fd := int(f.Fd())
+	if err = unix.Bind(fd, sockaddr(a, int(port))); err == nil {
+		err = unix.Listen(fd, backlog)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("listen on port %d of the jail: %w", port, err)
+	}
+	return f, nil
 }
 
 // Socket makes an unconnected socket of TCP over IPv4 in the namespace.

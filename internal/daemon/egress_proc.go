@@ -13,6 +13,7 @@ import (
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 	"github.com/omnijail/omnijail/internal/fence"
 	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/netns"
 )
 
 // egressKey says whose egress process it is. Two callers, or two owners of a
@@ -86,11 +87,11 @@ func (p *egressProc) enlist(j *liveJail) bool {
 }
 
 // attach hands over a jail that was enlisted, and its sockets.
-func (p *egressProc) attach(ctx context.Context, j *liveJail, spec *os.File, socks [4]*os.File) (wire.Answer, error) {
+func (p *egressProc) attach(ctx context.Context, j *liveJail, spec *os.File, s netns.Sockets) (wire.Answer, error) {
 	return p.ask(ctx, func(seq uint32) wire.Message {
 		return wire.Attach{
 			Seq: seq, Jail: j.id.String(), Spec: spec,
-			TCP4: socks[0], TCP6: socks[1], UDP4: socks[2], UDP6: socks[3],
+			TCP4: s.TCP4, TCP6: s.TCP6, UDP4: s.UDP4, UDP6: s.UDP6, Proxy4: s.Proxy4, Proxy6: s.Proxy6,
 		}
 	})
 }

@@ -90,6 +90,11 @@ func (x *execution) connect(ctx context.Context, env *environment) error {
 	}
 	env.net = n
 	env.undo.Add(n.Close)
+	if spec.ProxyEnv {
+		if err := n.OpenProxy(); err != nil {
+			return fmt.Errorf("explicit proxy: %w", err)
+		}
+	}
 	proc, err := m.egressFor(ctx, egressKey{Caller: x.j.owner, RunAs: x.plan.User.UID, Policy: spec.Policy.OwnerUID}, x.j)
 	if err != nil {
 		return err
@@ -112,8 +117,7 @@ func (x *execution) connect(ctx context.Context, env *environment) error {
 	if err := proc.wall.Admit(x.j.id.String(), openings(set, told)); err != nil {
 		return err
 	}
-	s := n.Sockets()
-	env.answer, err = proc.attach(ctx, x.j, file, [4]*os.File{s.TCP4, s.TCP6, s.UDP4, s.UDP6})
+	env.answer, err = proc.attach(ctx, x.j, file, n.Sockets())
 	n.Forget()
 	return err
 }

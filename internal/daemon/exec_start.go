@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -310,6 +311,9 @@ func (x *execution) launch(st *staging, backend jail.Backend) (*os.File, []*os.F
 	own := trust.Environment()
 	for k, v := range x.j.env.placeholders {
 		own[k] = v
+	}
+	if p.Spec.ProxyEnv {
+		maps.Copy(own, proxyVariables())
 	}
 	own["OMNIJAIL"], own["OMNIJAIL_ID"] = "1", x.j.id.String()
 	l := &child.Launch{

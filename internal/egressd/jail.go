@@ -35,7 +35,7 @@ type jail struct {
 
 // attach builds a jail and answers with its placeholders and CA.
 func (p *process) attach(m wire.Attach) error {
-	defer closeFiles(m.Spec, m.TCP4, m.TCP6, m.UDP4, m.UDP6)
+	defer closeFiles(m.Spec, m.TCP4, m.TCP6, m.UDP4, m.UDP6, m.Proxy4, m.Proxy6)
 	j, status := p.build(m)
 	if status != wire.OK {
 		return p.answer(m.Seq, status)
@@ -92,7 +92,7 @@ func (p *process) serveJail(j *jail, rules *egress.Rules, s sockets) wire.Status
 		Limited: func(name string, _ error) { refused.tell(name, audit.CodeFlood) },
 	}
 	proxy, err := mitm.New(mitm.Config{
-		Jail: j.id, Names: names, CA: j.ca, Audit: auditor, DNS: servesTCP(dns),
+		Jail: j.id, Names: names, CA: j.ca, Audit: auditor, DNS: servesTCP(dns), Admit: dns.Admit,
 		Policy: mitm.Policy{
 			Rules: rules, Table: j.table, Dial: p.dialer(j.spec), Stale: p.stale(j),
 			GitHosts: j.spec.GitHosts, BodyDeny: j.spec.BodyDeny, Freeze: j.spec.Freeze,
@@ -105,6 +105,9 @@ func (p *process) serveJail(j *jail, rules *egress.Rules, s sockets) wire.Status
 	j.proxy = proxy
 	for _, l := range s.tcp {
 		go p.until(j, func() error { return proxy.Serve(l) })
+	}
+	for _, l := range s.proxy {
+		go p.until(j, func() error { return proxy.ServeExplicit(l) })
 	}
 	for _, c := range s.udp {
 		go p.until(j, func() error { return dnsstub.Serve(c, dns) })

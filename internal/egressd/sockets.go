@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 	"github.com/omnijail/omnijail/netns/dnsstub"
@@ -13,8 +14,9 @@ import (
 // sockets are a jail's way out: listeners and packet sockets that the daemon made
 // in the jail's network namespace.
 type sockets struct {
-	tcp []net.Listener
-	udp []net.PacketConn
+	tcp   []net.Listener
+	proxy []net.Listener // of the proxy's own port
+	udp   []net.PacketConn
 }
 
 func openSockets(m wire.Attach) (s sockets, err error) {
@@ -25,14 +27,12 @@ func openSockets(m wire.Attach) (s sockets, err error) {
 			}
 		}
 	}()
-	for _, f := range given(m.TCP4, m.TCP6) {
-		l, err := net.FileListener(f)
-		if err != nil {
+	if s.tcp, err = listeners(m.TCP4, m.TCP6); err != nil {
+		return s, err
+	}
+	if m.Proxy4 != nil {
+		if s.proxy, err = listeners(m.Proxy4, m.Proxy6); err != nil {
 			return s, err
-		}
-		s.tcp = append(s.tcp, l)
-		if _, ok := l.(*net.TCPListener); !ok {
-			return s, fmt.Errorf("a listener is a %s socket", l.Addr().Network())
 		}
 	}
 	for _, f := range given(m.UDP4, m.UDP6) {
@@ -48,6 +48,22 @@ func openSockets(m wire.Attach) (s sockets, err error) {
 	return s, nil
 }
 
+// listeners makes listeners of sockets. After an error those that it made are
+// still returned, to be closed.
+func listeners(v4, v6 *os.File) (ls []net.Listener, err error) {
+	for _, f := range given(v4, v6) {
+		l, err := net.FileListener(f)
+		if err != nil {
+			return ls, err
+		}
+		ls = append(ls, l)
+		if _, ok := l.(*net.TCPListener); !ok {
+			return ls, fmt.Errorf("a listener is a %s socket", l.Addr().Network())
+		}
+	}
+	return ls, nil
+}
+
 // given leaves out IPv6 where the node runs without.
 func given(v4, v6 *os.File) []*os.File {
 	if v6 == nil {
@@ -57,7 +73,7 @@ func given(v4, v6 *os.File) []*os.File {
 }
 
 func (s sockets) closers() (cs []io.Closer) {
-	for _, l := range s.tcp {
+	for _, l := range slices.Concat(s.tcp, s.proxy) {
 		cs = append(cs, l)
 	}
 	for _, c := range s.udp {

@@ -25,7 +25,7 @@ type Spec struct {
 	Env          EnvPlan
 	Limits       Limits
 	Cache        Cache
-	ProxyEnv     bool
+	ProxyEnv     bool   // clients are told of a proxy, on loopback
 	OnMisuse     string // "deny" or "freeze"
 	OnReflection string // "mask", "abort" or "freeze"
 	Detect       bool   // protect_new: detect

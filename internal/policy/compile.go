@@ -48,6 +48,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		BodyCheck:    doc.BodyCheck,
 		OnReflection: doc.OnReflection,
 		Observe:      doc.Observe,
+		ProxyEnv:     doc.ProxyEnv,
 		MaxAge:       doc.MaxAge,
 		Closed:       doc.requestKeys(),
 		Publish:      ports(doc.Publish, req.Publish),

@@ -43,6 +43,7 @@ type Document struct {
 	Limits       jail.Limits
 	SwapAt       Pos           // of limits.swap
 	Observe      bool          // refused files and system calls are reported
+	ProxyEnv     bool          // clients are told of a proxy, on loopback
 	MaxAge       time.Duration // 0 is DefaultMaxAge
 	Publish      []uint16
 	NodePorts    []uint16

@@ -10,7 +10,7 @@ import (
 // refused by name, because a policy that is obeyed in part is a trap.
 var later = []string{
 	"home", "scratch", "gpu",
-	"deny_addresses", "proxy_env",
+	"deny_addresses",
 }
 
 // decoder reads a tree into a Document.
@@ -51,6 +51,7 @@ var keys = map[string]keyFunc{
 	"on_replaced":         (*decoder).onReplaced,
 	"placeholder_in_body": func(d *decoder, k string, n *node) { d.doc.BodyCheck = d.oneOf(k, n, "audit", "deny") == "deny" },
 	"limits":              (*decoder).limits,
+	"proxy_env":           func(d *decoder, k string, n *node) { d.doc.ProxyEnv = d.boolean(k, n) },
 	"observe":             func(d *decoder, k string, n *node) { d.doc.Observe = d.boolean(k, n) },
 	"max_age":             func(d *decoder, k string, n *node) { d.doc.MaxAge = d.duration(k, n) },
 	"publish":             func(d *decoder, k string, n *node) { d.doc.Publish = d.ports(k, n) },

@@ -9,6 +9,9 @@ import (
 // maxPorts bounds the ports of one jail in each direction.
 const maxPorts = 64
 
+// proxyPort is where a jail with proxy_env has its proxy; package netns opens it.
+const proxyPort = 3128
+
 // ports reads a list of port numbers.
 func (d *decoder) ports(key string, n *node) (out []uint16) {
 	for i, item := range d.items(key, n, true) {
@@ -30,6 +33,9 @@ func ports(lists ...[]uint16) []uint16 {
 func checkPorts(spec *jail.Spec, rep *report) {
 	if len(spec.Publish) > maxPorts || len(spec.NodePorts) > maxPorts {
 		rep.errorf(Pos{}, "publish", "more than %d ports", maxPorts)
+	}
+	if spec.ProxyEnv && (slices.Contains(spec.Publish, proxyPort) || slices.Contains(spec.NodePorts, proxyPort)) {
+		rep.errorf(Pos{}, "proxy_env", "port %d of the jail is the proxy's own: published, the node would use the jail's credentials", proxyPort)
 	}
 	for _, p := range spec.Publish {
 		if slices.Contains(spec.NodePorts, p) {

@@ -39,6 +39,9 @@ func Show(d *Document, cwd string) string {
 	section(&b, "Gives safety away", d.showWeak())
 	section(&b, "Files", d.showFiles(cwd))
 	section(&b, "Network", d.showRules())
+	if d.ProxyEnv {
+		section(&b, "Proxy", []string{fmt.Sprintf("clients are told of one, at port %d of the jail's loopback", proxyPort)})
+	}
 	section(&b, "Ports", d.showPorts())
 	section(&b, "Credentials, attached outside the jail", d.showCredentials())
 	section(&b, "Environment", d.showEnv())

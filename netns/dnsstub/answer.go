@@ -75,6 +75,14 @@ func (c *Config) address(host string, t dnsmessage.Type) (dnsmessage.RCode, dnsm
 	return dnsmessage.RCodeSuccess, &dnsmessage.AAAAResource{AAAA: v6.As16()}
 }
 
+// Admit decides on an allowed name that the jail uses without a query, by naming
+// it to the proxy. It counts like one that was asked for. Errors are
+// ErrTooManyNames and ErrTooFast.
+func (c *Config) Admit(host string) error {
+	_, _, err := c.Names.addrs(host, c.listed(host))
+	return err
+}
+
 func pointer(host string) (dnsmessage.RCode, dnsmessage.ResourceBody) {
 	name, err := dnsmessage.NewName(host + ".")
 	if err != nil {

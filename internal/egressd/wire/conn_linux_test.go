@@ -46,6 +46,8 @@ func TestOrdersArriveWithTheirDescriptors(t *testing.T) {
 		{Hello{Seq: 1, Config: file(t)}, 1},
 		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP4: file(t), TCP6: file(t), UDP4: file(t), UDP6: file(t)}, 5},
 		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP4: file(t), UDP4: file(t)}, 3},
+		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP4: file(t), UDP4: file(t), Proxy4: file(t)}, 4},
+		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP4: file(t), TCP6: file(t), UDP4: file(t), UDP6: file(t), Proxy4: file(t), Proxy6: file(t)}, 7},
 		{Secret{Jail: testJail, Binding: 2, Generation: 3, By: ByPipe, Value: file(t), Stderr: file(t)}, 2},
 		{Secret{Jail: testJail, By: ByMemfd, Value: file(t)}, 1},
 		{Secret{Jail: testJail, By: ByNone, Stderr: file(t)}, 1},

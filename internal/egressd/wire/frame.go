@@ -36,7 +36,7 @@ const (
 )
 
 // MaxFiles is the most descriptors a frame carries: those of an Attach.
-const MaxFiles = 5
+const MaxFiles = 7
 
 // ErrProtocol is wrapped by every error about what the peer sent. The peer is
 // then not to be listened to any more.

@@ -19,22 +19,35 @@ func (m Hello) encode() (Frame, error) {
 // no sockets for it.
 const NoIPv6 uint16 = 1
 
+// ExplicitProxy on an Attach says that the jail has listeners of the proxy's own
+// port.
+const ExplicitProxy uint16 = 2
+
 // Attach gives a jail: its Spec, a sealed memfd, and the sockets made in its
-// network namespace. Those of IPv6 are both there or both nil.
+// network namespace. Those of IPv6 are all there or all nil, and so are those of
+// the explicit proxy.
 type Attach struct {
 	Seq                    uint32
 	Jail                   string
 	Spec                   *os.File
 	TCP4, TCP6, UDP4, UDP6 *os.File
+	Proxy4, Proxy6         *os.File
 }
 
 func (m Attach) encode() (Frame, error) {
 	f, err := jailFrame(KindAttach, m.Seq, m.Jail)
+	f.Files = []*os.File{m.Spec, m.TCP4, m.UDP4}
 	if m.TCP6 == nil && m.UDP6 == nil {
-		f.Flags = NoIPv6
-		f.Files = []*os.File{m.Spec, m.TCP4, m.UDP4}
+		f.Flags |= NoIPv6
 	} else {
-		f.Files = []*os.File{m.Spec, m.TCP4, m.UDP4, m.TCP6, m.UDP6}
+		f.Files = append(f.Files, m.TCP6, m.UDP6)
+	}
+	if m.Proxy4 != nil {
+		f.Flags |= ExplicitProxy
+		f.Files = append(f.Files, m.Proxy4)
+		if f.Flags&NoIPv6 == 0 {
+			f.Files = append(f.Files, m.Proxy6)
+		}
 	}
 	return f, err
 }

@@ -1,5 +1,7 @@
 package wire
 
+import "os"
+
 // DecodeDown reads what the daemon sent. The message owns the frame's files;
 // after an error they are closed.
 func DecodeDown(f Frame) (m Message, err error) {
@@ -41,15 +43,23 @@ func decodeHello(f Frame) (Hello, error) {
 func decodeAttach(f Frame) (Attach, error) {
 	r := reader{b: f.Body}
 	m := Attach{Seq: f.Seq, Jail: r.jail()}
-	want := MaxFiles
-	if f.Flags == NoIPv6 {
-		want -= 2
+	slots := []**os.File{&m.Spec, &m.TCP4, &m.UDP4}
+	if f.Flags&NoIPv6 == 0 {
+		slots = append(slots, &m.TCP6, &m.UDP6)
 	}
-	if r.files(f, want) {
-		m.Spec, m.TCP4, m.UDP4 = f.Files[0], f.Files[1], f.Files[2]
+	if f.Flags&ExplicitProxy != 0 {
+		slots = append(slots, &m.Proxy4)
+		if f.Flags&NoIPv6 == 0 {
+			slots = append(slots, &m.Proxy6)
+		}
 	}
-	if r.err == nil && want == MaxFiles {
-		m.TCP6, m.UDP6 = f.Files[3], f.Files[4]
+	if f.Flags&^(NoIPv6|ExplicitProxy) != 0 {
+		r.fail("attach with flags %#x", f.Flags)
+	}
+	if r.files(f, len(slots)) {
+		for i, slot := range slots {
+			*slot = f.Files[i]
+		}
 	}
 	return m, r.end()
 }
