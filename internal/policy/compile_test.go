@@ -291,3 +291,14 @@ func TestTheObstacleOfThePreferredBackend(t *testing.T) {
 		}
 	}
 }
+
+// The size of the scratch space has two places in a policy, of which the smaller holds.
+func TestScratchHasTwoPlaces(t *testing.T) {
+	for text, want := range map[string]int64{
+		"scratch: 64MiB\nlimits: {scratch: 1GiB}": 64 << 20, "limits: {scratch: 64MiB}\nscratch: 1GiB": 64 << 20, "home: scratch\nscratch: 2MiB": 2 << 20,
+	} {
+		if got := inline(t, text).Limits.Scratch; got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}

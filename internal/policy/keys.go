@@ -4,13 +4,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/omnijail/omnijail/internal/jail"
 )
 
 // later are the keys of the language that this build does not enforce. Each is
 // refused by name, because a policy that is obeyed in part is a trap.
 var later = []string{
-	"home", "scratch", "gpu",
-	"deny_addresses",
+	"gpu", "deny_addresses",
 }
 
 // decoder reads a tree into a Document.
@@ -19,6 +20,7 @@ type decoder struct {
 	doc          *Document
 	allowNetwork *node // judged once the rules are known
 	reference    bool  // the reference's spellings were used
+	scratch      int64 // the other place of limits.scratch
 }
 
 type keyFunc func(d *decoder, key string, n *node)
@@ -52,6 +54,8 @@ var keys = map[string]keyFunc{
 	"placeholder_in_body": func(d *decoder, k string, n *node) { d.doc.BodyCheck = d.oneOf(k, n, "audit", "deny") == "deny" },
 	"limits":              (*decoder).limits,
 	"proxy_env":           func(d *decoder, k string, n *node) { d.doc.ProxyEnv = d.boolean(k, n) },
+	"home":                func(d *decoder, k string, n *node) { d.oneOf(k, n, "scratch") }, // there is no other
+	"scratch":             func(d *decoder, k string, n *node) { d.scratch = d.size(k, n, jail.Least.Scratch) },
 	"observe":             func(d *decoder, k string, n *node) { d.doc.Observe = d.boolean(k, n) },
 	"max_age":             func(d *decoder, k string, n *node) { d.doc.MaxAge = d.duration(k, n) },
 	"publish":             func(d *decoder, k string, n *node) { d.doc.Publish = d.ports(k, n) },
@@ -71,6 +75,7 @@ func decodeNative(n *node, reference bool, rep *report) *Document {
 		return d.doc
 	}
 	d.mapping("", n, keys, later)
+	d.doc.Limits = d.doc.Limits.Narrow(jail.Limits{Scratch: d.scratch})
 	d.networkSwitch()
 	return d.doc
 }
