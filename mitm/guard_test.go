@@ -31,6 +31,7 @@ func (s *scripted) lookup(_ context.Context, host string) ([]netip.Addr, error) 
 func TestDialer(t *testing.T) {
 	public, private := "93.184.216.34", "10.20.1.5"
 	closed := closedPort(t)
+	denied := []netip.Prefix{netip.MustParsePrefix("93.184.216.0/24"), netip.MustParsePrefix("10.9.0.0/16")}
 	for _, tt := range []struct {
 		name    string
 		answers []string
@@ -52,6 +53,12 @@ func TestDialer(t *testing.T) {
 			up: Upstream{Private: []PrivateExemption{{Host: "x.test", Prefix: netip.MustParsePrefix("10.0.0.0/8")}}}, code: audit.CodePrivate},
 		{name: "rule's other prefix", answers: []string{private}, rule: []netip.Prefix{netip.MustParsePrefix("10.21.0.0/16")}, code: audit.CodePrivate},
 		{name: "pinned", up: Upstream{Hosts: map[string]netip.AddrPort{"api.test:443": closed}}, code: audit.CodeUpstreamConnect},
+		{name: "denied", answers: []string{"2a00::1", public}, up: Upstream{Denied: denied}, code: audit.CodeDeniedAddress},
+		{name: "denied, mapped", answers: []string{"::ffff:" + public}, up: Upstream{Denied: denied}, code: audit.CodeDeniedAddress},
+		{name: "denied, through NAT64", answers: []string{"64:ff9b::5db8:d822"}, up: Upstream{Denied: denied}, code: audit.CodeDeniedAddress},
+		{name: "denied, all open", answers: []string{"10.9.0.1"}, up: Upstream{Denied: denied, AllowPrivate: true}, code: audit.CodeDeniedAddress},
+		{name: "denied, pinned", code: audit.CodeDeniedAddress,
+			up: Upstream{Denied: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Hosts: map[string]netip.AddrPort{"api.test:443": closed}}},
 		{name: "pinned at another port", answers: []string{"127.0.0.1"},
 			up: Upstream{Hosts: map[string]netip.AddrPort{"api.test:444": closed}}, code: audit.CodeOwnAddress},
 	} {

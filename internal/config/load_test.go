@@ -48,7 +48,10 @@ func TestWhatAFileMayNotSay(t *testing.T) {
 		`upstream: {hosts: {a.example: {address: "1.2.3.4:1", user: x}}}`: "line 1: unknown key user",
 		`upstream: {hosts: {"*.example": "1.2.3.4:443"}}`:                 `upstream.hosts: authority: host "*.example"`,
 		"upstream: {proxy: x, dns: y, ca_files: [z]}": `upstream.ca_files: "z" must be an absolute path` + "\n" +
-			`upstream.dns: "y" is not IP:PORT` + "\nupstream.proxy: not in this build",
+			`upstream.dns: "y" is not IP:PORT` + "\n" + `upstream.proxy: "x" is not IP:PORT`,
+		"upstream: {proxy_login: /etc/x}":                    `upstream.proxy_login: "/etc/x" must be an absolute path, beside upstream.proxy`,
+		`upstream: {proxy: "10.0.0.1:3128", proxy_login: x}`: `upstream.proxy_login: "x" must be an absolute path, beside upstream.proxy`,
+		`upstream: {dns: "10.0.0.1:0"}`:                      `upstream.dns: "10.0.0.1:0" is not IP:PORT`,
 		`egress: {private: [{host: "*", cidr: 10.0.0.0/8}]}`: `egress.private[0].host: "*" is neither a name nor *.name`,
 		"egress: {private: [{cidr: 10.0.0.0/8}]}":            `egress.private[0].host: "" is neither a name nor *.name`,
 		"egress: {private: [{host: a.example}]}":             "egress.private[0].cidr: is missing",

@@ -18,8 +18,13 @@ type Upstream struct {
 	Hosts map[string]Host `yaml:"hosts"`
 	// CAFiles are extra roots, read at start and on reload.
 	CAFiles []string `yaml:"ca_files"`
-	// Proxy, a corporate proxy, is not in this build: naming one is an error.
+	// Proxy is a corporate proxy (IP:PORT) that takes CONNECT: all but what Hosts
+	// and egress.private name goes through it. It looks names up, so that their
+	// addresses are its to judge; it is told only names that a rule has allowed.
 	Proxy string `yaml:"proxy"`
+	// ProxyLogin is a file with USER:PASSWORD for the proxy, which root alone may
+	// read. It is read when an egress process starts.
+	ProxyLogin string `yaml:"proxy_login"`
 	// DNS is the resolver to ask (IP:PORT); default the node's own.
 	DNS string `yaml:"dns"`
 }
@@ -57,13 +62,13 @@ func (u *Upstream) check() (errs []error) {
 			errs = append(errs, fmt.Errorf("upstream.hosts: %w", err))
 		}
 	}
-	if u.Proxy != "" {
-		errs = append(errs, fmt.Errorf("upstream.proxy: not in this build"))
-	}
-	if u.DNS != "" {
-		if _, err := netip.ParseAddrPort(u.DNS); err != nil {
-			errs = append(errs, fmt.Errorf("upstream.dns: %q is not IP:PORT", u.DNS))
+	for _, k := range []struct{ key, value string }{{"proxy", u.Proxy}, {"dns", u.DNS}} {
+		if a, err := netip.ParseAddrPort(k.value); k.value != "" && (err != nil || a.Port() == 0) {
+			errs = append(errs, fmt.Errorf("upstream.%s: %q is not IP:PORT", k.key, k.value))
 		}
+	}
+	if u.ProxyLogin != "" && (u.Proxy == "" || !strings.HasPrefix(u.ProxyLogin, "/")) {
+		errs = append(errs, fmt.Errorf("upstream.proxy_login: %q must be an absolute path, beside upstream.proxy", u.ProxyLogin))
 	}
 	for _, f := range u.CAFiles {
 		if !strings.HasPrefix(f, "/") {

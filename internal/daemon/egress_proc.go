@@ -63,9 +63,9 @@ func newEgressProc(key egressKey, conn *wire.Conn, wall *fence.Wall, kill func()
 	}
 }
 
-// hello sends the configuration.
-func (p *egressProc) hello(ctx context.Context, config *os.File) error {
-	_, err := p.ask(ctx, func(seq uint32) wire.Message { return wire.Hello{Seq: seq, Config: config} })
+// hello sends the configuration and the proxy's login, which may be nil.
+func (p *egressProc) hello(ctx context.Context, config, login *os.File) error {
+	_, err := p.ask(ctx, func(seq uint32) wire.Message { return wire.Hello{Seq: seq, Config: config, Login: login} })
 	return err
 }
 

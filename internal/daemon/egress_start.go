@@ -113,12 +113,7 @@ func (m *Manager) startEgress(ctx context.Context, key egressKey) (*egressProc, 
 	go p.read(m)
 	go m.reapEgress(p, cmd, group)
 
-	file, err := m.egressConfig()
-	if err == nil {
-		err = p.hello(ctx, file)
-		file.Close()
-	}
-	if err != nil {
+	if err := m.tell(ctx, p); err != nil {
 		p.end(err)
 		return nil, fmt.Errorf("start egress process: %w", err)
 	}
@@ -180,18 +175,55 @@ func (m *Manager) reapEgress(p *egressProc, cmd *exec.Cmd, group *cgroup.Group) 
 	}
 }
 
+// tell says hello to a process that has just started.
+func (m *Manager) tell(ctx context.Context, p *egressProc) error {
+	set := m.cfg.Settings()
+	file, err := m.egressConfig(set)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	login, err := openLogin(set.Upstream.ProxyLogin)
+	if err != nil {
+		return fmt.Errorf("upstream.proxy_login: %w", err)
+	}
+	defer login.Close() // which may be nil
+	return p.hello(ctx, file, login)
+}
+
+// openLogin opens the file with the proxy's login for the egress process to read.
+// It returns nil where no file is named.
+func openLogin(name string) (*os.File, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if err := config.RootOwned(name); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := f.Stat()
+	if err == nil && (!fi.Mode().IsRegular() || fi.Mode()&0o077 != 0) {
+		err = fmt.Errorf("%s must be a file that root alone may read: chmod 600 %s", name, name)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // egressConfig is what every egress process is told: roots as bytes, the
 // operator's exemptions, the resolver. It holds nothing of a user.
-func (m *Manager) egressConfig() (*os.File, error) {
-	set := m.cfg.Settings()
+func (m *Manager) egressConfig(set *config.Config) (*os.File, error) {
 	c := wire.Config{Roots: m.roots(set)}
 	for _, p := range set.Egress.Private {
 		c.Private = append(c.Private, wire.Exemption{Host: p.Host, Prefix: p.CIDR})
 	}
-	if set.Upstream.DNS != "" {
-		if err := c.Resolver.UnmarshalText([]byte(set.Upstream.DNS)); err != nil {
-			return nil, err
-		}
+	if err := errors.Join(c.Resolver.UnmarshalText([]byte(set.Upstream.DNS)), c.Proxy.UnmarshalText([]byte(set.Upstream.Proxy))); err != nil {
+		return nil, err
 	}
 	return wire.Seal("egress-config", c)
 }

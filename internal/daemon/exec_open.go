@@ -106,6 +106,7 @@ func (x *execution) connect(ctx context.Context, env *environment) error {
 		Rules: spec.Rules, Bindings: spec.Bindings, Keys: sourceKeys(spec),
 		Hosts:        set.Upstream.For(x.plan.User.UID, x.plan.User.Name, operatorsName(spec)),
 		AllowPrivate: slices.Contains(spec.Weaken, jail.WeakPrivateDestinations),
+		Denied:       spec.Denied,
 		GitHosts:     gitHosts(spec.Bindings, nil),
 		BodyDeny:     spec.BodyCheck, Freeze: spec.OnMisuse == "freeze", OnReflection: spec.OnReflection,
 	}

@@ -43,6 +43,9 @@ func resolvers(set *config.Config) []netip.AddrPort {
 // openings are what a jail with spec needs of its egress process's wall.
 func openings(set *config.Config, spec wire.Spec) fence.Exceptions {
 	e := fence.Exceptions{Pins: slices.Collect(maps.Values(spec.Hosts)), All: spec.AllowPrivate}
+	if a, err := netip.ParseAddrPort(set.Upstream.Proxy); err == nil {
+		e.Pins = append(e.Pins, a)
+	}
 	for _, p := range set.Egress.Private {
 		e.Private = append(e.Private, p.CIDR)
 	}

@@ -126,7 +126,7 @@ func listed(rules []egress.Rule) func(host string) bool {
 }
 
 func (p *process) dialer(spec wire.Spec) *mitm.Dialer {
-	up := mitm.Upstream{Hosts: maps.Clone(p.config.Hosts), Roots: p.roots, AllowPrivate: spec.AllowPrivate, Resolver: p.resolver()}
+	up := mitm.Upstream{Hosts: maps.Clone(p.config.Hosts), Roots: p.roots, AllowPrivate: spec.AllowPrivate, Denied: spec.Denied, Resolver: p.resolver(), Proxy: p.proxy}
 	if up.Hosts == nil {
 		up.Hosts = spec.Hosts
 	} else {

@@ -3,11 +3,16 @@ package egressd
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
+	"os"
+	"strings"
 
 	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/mitm"
 )
 
 // process is the state of an egress process. Its methods but those of ledger and
@@ -18,6 +23,7 @@ type process struct {
 	cache  *cache
 	config *wire.Config // nil until Hello
 	roots  *x509.CertPool
+	proxy  *mitm.Proxied // nil: none
 	jails  map[string]*jail
 }
 
@@ -54,7 +60,7 @@ func (p *process) answer(seq uint32, s wire.Status) error {
 }
 
 func (p *process) hello(m wire.Hello) wire.Status {
-	defer m.Config.Close()
+	defer closeFiles(m.Config, m.Login)
 	var c wire.Config
 	if err := wire.Unseal(m.Config, &c); err != nil {
 		return wire.BadConfig
@@ -63,8 +69,37 @@ func (p *process) hello(m wire.Hello) wire.Status {
 	if len(c.Roots) > 0 && !roots.AppendCertsFromPEM(c.Roots) {
 		return wire.BadConfig
 	}
+	if c.Proxy.IsValid() {
+		login, err := readLogin(m.Login)
+		if err != nil {
+			return wire.BadLogin
+		}
+		p.proxy = &mitm.Proxied{Address: c.Proxy, Login: login}
+	}
 	p.config, p.roots = &c, roots
 	return wire.OK
+}
+
+const maxLogin = 1 << 10 // bytes of USER:PASSWORD
+
+var errBadLogin = errors.New("not one line USER:PASSWORD")
+
+// readLogin reads the login for the proxy, which cannot be in the Config: the
+// daemon makes that and reads no secret.
+func readLogin(f *os.File) (string, error) {
+	if f == nil {
+		return "", nil
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxLogin+1))
+	if err != nil {
+		return "", err
+	}
+	login := strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")
+	control := strings.ContainsFunc(login, func(r rune) bool { return r < ' ' || r == 0x7f })
+	if len(b) > maxLogin || control || strings.IndexByte(login, ':') < 1 {
+		return "", errBadLogin
+	}
+	return login, nil
 }
 
 // resolver returns the resolver of upstream names; nil is the node's own.

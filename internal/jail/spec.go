@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"net/netip"
 	"time"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
@@ -20,7 +21,8 @@ type Spec struct {
 	Needs        []Guarantee
 	OCI          *specs.Spec // process, namespaces, limits, mounts with root-owned sources only
 	View         View
-	Rules        []egress.Rule // nil means no network
+	Rules        []egress.Rule  // nil means no network
+	Denied       []netip.Prefix // deny_addresses: never dialled, whatever rules say
 	Bindings     []creds.Binding
 	Env          EnvPlan
 	Limits       Limits

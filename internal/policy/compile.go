@@ -46,6 +46,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		Limits:       doc.Limits.Narrow(req.Limits).Under(facts.Limits),
 		OnMisuse:     doc.OnMisuse,
 		BodyCheck:    doc.BodyCheck,
+		Denied:       doc.Denied,
 		OnReflection: doc.OnReflection,
 		Observe:      doc.Observe,
 		ProxyEnv:     doc.ProxyEnv,

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
@@ -36,10 +37,11 @@ type Document struct {
 	Passthrough  []Item
 	Rules        []Rule
 	Credentials  []Credential
-	OnMisuse     string // "deny" or "freeze"; empty is deny
-	OnReflection string // "mask", "abort" or "freeze"; empty is mask
-	ProtectNew   Item   // "quarantine" or "detect"; empty is quarantine
-	BodyCheck    bool   // placeholder_in_body: deny
+	OnMisuse     string         // "deny" or "freeze"; empty is deny
+	OnReflection string         // "mask", "abort" or "freeze"; empty is mask
+	ProtectNew   Item           // "quarantine" or "detect"; empty is quarantine
+	BodyCheck    bool           // placeholder_in_body: deny
+	Denied       []netip.Prefix // deny_addresses
 	Limits       jail.Limits
 	SwapAt       Pos           // of limits.swap
 	Observe      bool          // refused files and system calls are reported

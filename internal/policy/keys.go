@@ -11,7 +11,7 @@ import (
 // later are the keys of the language that this build does not enforce. Each is
 // refused by name, because a policy that is obeyed in part is a trap.
 var later = []string{
-	"gpu", "deny_addresses",
+	"gpu",
 }
 
 // decoder reads a tree into a Document.
@@ -51,6 +51,7 @@ var keys = map[string]keyFunc{
 	"on_reflection":       func(d *decoder, k string, n *node) { d.doc.OnReflection = d.oneOf(k, n, "mask", "abort", "freeze") },
 	"protect_new":         (*decoder).protectNew,
 	"on_replaced":         (*decoder).onReplaced,
+	"deny_addresses":      func(d *decoder, k string, n *node) { d.doc.Denied = d.networks(k, n) },
 	"placeholder_in_body": func(d *decoder, k string, n *node) { d.doc.BodyCheck = d.oneOf(k, n, "audit", "deny") == "deny" },
 	"limits":              (*decoder).limits,
 	"proxy_env":           func(d *decoder, k string, n *node) { d.doc.ProxyEnv = d.boolean(k, n) },

@@ -154,20 +154,29 @@ func ruleKeys(r *egress.Rule) map[string]keyFunc {
 				r.Query[f.name] = d.str(child(k, f.name), f.value)
 			}
 		},
-		"allow_private": func(d *decoder, k string, n *node) {
-			for i, w := range d.words(k, n) {
-				p, err := netip.ParsePrefix(w.Text)
-				if err != nil || p != p.Masked() {
-					d.errorf(w.At, index(k, i), "%.64q is not a network such as 10.20.0.0/16", w.Text)
-					continue
-				}
-				r.AllowPrivate = append(r.AllowPrivate, p)
-			}
-		},
-		"max_body":  func(d *decoder, k string, n *node) { r.MaxBody = d.size(k, n, 0) },
-		"websocket": func(d *decoder, k string, n *node) { r.WebSocket = d.boolean(k, n) },
-		"range":     func(d *decoder, k string, n *node) { r.Range = d.boolean(k, n) },
-		"intercept": func(d *decoder, k string, n *node) { r.Unread = !d.boolean(k, n) },
-		"h2":        func(d *decoder, k string, n *node) { r.PreferHTTP2 = d.oneOf(k, n, "prefer") == "prefer" },
+		"allow_private": func(d *decoder, k string, n *node) { r.AllowPrivate = d.networks(k, n) },
+		"max_body":      func(d *decoder, k string, n *node) { r.MaxBody = d.size(k, n, 0) },
+		"websocket":     func(d *decoder, k string, n *node) { r.WebSocket = d.boolean(k, n) },
+		"range":         func(d *decoder, k string, n *node) { r.Range = d.boolean(k, n) },
+		"intercept":     func(d *decoder, k string, n *node) { r.Unread = !d.boolean(k, n) },
+		"h2":            func(d *decoder, k string, n *node) { r.PreferHTTP2 = d.oneOf(k, n, "prefer") == "prefer" },
 	}
+}
+
+// networks reads a list of networks; an address is one of itself alone.
+func (d *decoder) networks(key string, n *node) []netip.Prefix {
+	var list []netip.Prefix
+	for i, w := range d.words(key, n) {
+		if a, err := netip.ParseAddr(w.Text); err == nil && a.Zone() == "" && !a.Is4In6() {
+			list = append(list, netip.PrefixFrom(a, a.BitLen()))
+			continue
+		}
+		p, err := netip.ParsePrefix(w.Text)
+		if err != nil || p != p.Masked() || p.Addr().Is4In6() {
+			d.errorf(w.At, index(key, i), "%.64q is not a network such as 10.20.0.0/16", w.Text)
+			continue
+		}
+		list = append(list, p)
+	}
+	return list
 }

@@ -2,6 +2,7 @@ package cage
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -110,7 +111,7 @@ func outside(t *testing.T) attackTargets {
 	dir := t.TempDir()
 	os.Chmod(dir, 0o755)
 	path := filepath.Join(dir, "control.sock")
-	targets := attackTargets{Path: path, Abstract: "@omnijail-test-" + filepath.Base(dir) + t.Name()}
+	targets := attackTargets{Path: path, Abstract: fmt.Sprintf("@omnijail-test-%d-%s", os.Getpid(), t.Name())}
 	listen(t, "unix", path)
 	os.Chmod(path, 0o666)
 	listen(t, "unix", targets.Abstract)

@@ -23,6 +23,7 @@ const (
 	UnknownJail        // no such jail here
 	DoubleJail         // the jail is here already
 	NotReady           // no Hello came yet
+	BadLogin           // the proxy's login is not one line USER:PASSWORD
 	statusLimit        // the first number that is none
 )
 
@@ -31,7 +32,8 @@ func (s Status) String() string {
 		return fmt.Sprintf("status(%d)", uint8(s))
 	}
 	return [...]string{"ok", "bad config", "bad rules", "bad bindings", "bad socket", "no ca",
-		"unknown jail", "jail attached twice", "not ready"}[s]
+		"unknown jail", "jail attached twice", "not ready",
+		"upstream.proxy_login does not hold one line USER:PASSWORD"}[s]
 }
 
 // Caps of an Answer.

@@ -44,6 +44,7 @@ func TestOrdersArriveWithTheirDescriptors(t *testing.T) {
 		files int
 	}{
 		{Hello{Seq: 1, Config: file(t)}, 1},
+		{Hello{Seq: 1, Config: file(t), Login: file(t)}, 2},
 		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP4: file(t), TCP6: file(t), UDP4: file(t), UDP6: file(t)}, 5},
 		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP4: file(t), UDP4: file(t)}, 3},
 		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP4: file(t), UDP4: file(t), Proxy4: file(t)}, 4},

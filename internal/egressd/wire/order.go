@@ -5,14 +5,23 @@ import (
 	"os"
 )
 
-// Hello is the first message: the Config, a sealed memfd.
+// WithLogin on a Hello says that the login of a proxy follows the Config.
+const WithLogin uint16 = 1
+
+// Hello is the first message: the Config, a sealed memfd, and the file with the
+// login for upstream.proxy, unread by the daemon; nil where there is none.
 type Hello struct {
 	Seq    uint32
 	Config *os.File
+	Login  *os.File
 }
 
 func (m Hello) encode() (Frame, error) {
-	return Frame{Kind: KindHello, Seq: m.Seq, Files: []*os.File{m.Config}}, nil
+	f := Frame{Kind: KindHello, Seq: m.Seq, Files: []*os.File{m.Config}}
+	if m.Login != nil {
+		f.Flags, f.Files = WithLogin, append(f.Files, m.Login)
+	}
+	return f, nil
 }
 
 // NoIPv6 on an Attach says that the node runs without IPv6, and that the jail has

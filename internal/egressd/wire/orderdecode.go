@@ -34,10 +34,17 @@ func DecodeDown(f Frame) (m Message, err error) {
 
 func decodeHello(f Frame) (Hello, error) {
 	r := reader{b: f.Body}
-	if r.files(f, 1) {
-		return Hello{Seq: f.Seq, Config: f.Files[0]}, r.end()
+	m, want := Hello{Seq: f.Seq}, 1
+	if f.Flags == WithLogin {
+		want = 2
 	}
-	return Hello{}, r.end()
+	if r.files(f, want) {
+		m.Config = f.Files[0]
+		if want == 2 {
+			m.Login = f.Files[1]
+		}
+	}
+	return m, r.end()
 }
 
 func decodeAttach(f Frame) (Attach, error) {

@@ -16,6 +16,7 @@ type Config struct {
 	Hosts    map[string]netip.AddrPort `json:"hosts,omitempty"`    // upstream.hosts for every jail of this process, by "name:port"
 	Private  []Exemption               `json:"private,omitempty"`  // egress.private
 	Resolver netip.AddrPort            `json:"resolver,omitempty"` // upstream.dns; the zero value is the node's own
+	Proxy    netip.AddrPort            `json:"proxy,omitempty"`    // upstream.proxy; the zero value is none
 }
 
 // Exemption lets one host pattern have an address inside Prefix although it is
@@ -32,6 +33,7 @@ type Spec struct {
 	Keys         []string                  `json:"keys,omitempty"`  // one per binding: names its value in the cache; empty: never kept
 	Hosts        map[string]netip.AddrPort `json:"hosts,omitempty"` // upstream.hosts of this policy alone, by "name:port"
 	AllowPrivate bool                      `json:"allow_private,omitempty"`
+	Denied       []netip.Prefix            `json:"denied,omitempty"`        // deny_addresses
 	GitHosts     []string                  `json:"git_hosts,omitempty"`     // hosts whose git@ remotes the jail rewrites to https
 	BodyDeny     bool                      `json:"body_deny,omitempty"`     // placeholder_in_body: deny
 	Freeze       bool                      `json:"freeze,omitempty"`        // on_misuse: freeze
