@@ -40,6 +40,9 @@ var decoders = map[string]func(io.Reader) (io.Reader, error){
 func inflate(r io.Reader) (io.Reader, error) {
 	br := bufio.NewReader(r)
 	head, err := br.Peek(2)
+	if len(head) == 1 {
+		return nil, io.ErrUnexpectedEOF
+	}
 	if err != nil {
 		return nil, err
 	}

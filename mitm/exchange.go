@@ -73,7 +73,7 @@ func (x *exchange) run(ctx context.Context) bool {
 	}
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		stop()
-		x.switched(resp)
+		x.switched(ctx, resp)
 		return false
 	}
 	again := x.pass(resp)

@@ -68,3 +68,13 @@ func (x *exchange) reflected(ctx context.Context, hits int) error {
 	}
 	return nil
 }
+
+// reflectedFrame is reflected for a piece of a WebSocket. Nothing says where a reply
+// ends there, so each piece is one.
+func (x *exchange) reflectedFrame(ctx context.Context, hits int) error {
+	if hits == 0 {
+		return nil
+	}
+	x.hits = 0
+	return x.reflected(ctx, hits)
+}

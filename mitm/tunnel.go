@@ -20,6 +20,7 @@ type duplex interface {
 type tunnel struct {
 	jail, up duplex
 	fromJail io.Reader   // the jail's connection, with what of it was read already
+	fromUp   io.Reader   // likewise; nil: up itself
 	half     atomic.Bool // one side has ended its direction
 }
 
@@ -32,9 +33,12 @@ func (t *tunnel) carry() (out, in uint64) {
 		defer t.recover()
 		out = t.copy(t.up, t.jail, t.fromJail)
 	})
+	if t.fromUp == nil {
+		t.fromUp = t.up
+	}
 	func() {
 		defer t.recover()
-		in = t.copy(t.jail, t.up, t.up)
+		in = t.copy(t.jail, t.up, t.fromUp)
 	}()
 	both.Wait()
 	return out, in

@@ -146,15 +146,22 @@ func (x *exchange) vetWebSocket(resp *http.Response) error {
 }
 
 // switched answers a handshake and carries the WebSocket to its end.
-func (x *exchange) switched(resp *http.Response) {
+func (x *exchange) switched(ctx context.Context, resp *http.Response) {
 	up, c := resp.Body.(*upgraded), x.to.(*http1Conn)
 	stripReply(resp.Header)
 	var in uint64
 	if err := c.switchProtocols(resp.Header); err == nil {
 		t := &tunnel{jail: c.conn.(duplex), up: up, fromJail: c.br}
+		if x.searched() {
+			t.fromUp = newWebFrames(up, x.g.Table.NewScrubber, func(hits int) error { return x.reflectedFrame(ctx, hits) })
+		}
 		x.out, in = t.carry()
 	}
-	x.done(audit.Allow, audit.CodeAllowed, resp.StatusCode, in)
+	code := audit.CodeAllowed
+	if x.hits > 0 {
+		code = audit.CodeReflection
+	}
+	x.done(audit.Allow, code, resp.StatusCode, in)
 }
 
 // switchProtocols writes the 101.

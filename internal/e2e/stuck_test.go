@@ -99,7 +99,7 @@ func TestS17_ACredentialCommandLeavesNoProcess(t *testing.T) {
 	n := NewNode(t, Options{NoLab: true})
 	const left = "98765.4321"
 	file := filepath.Join(n.Workspace(t, Alice, map[string]string{"p.yaml": "egress_rules: [\"GET x.test/**\"]\n" +
-		"credential_proxy: [{type: https_bearer, target: x.test, resolve: start, source: {command: [sh, -c, \"setsid sleep " + left + " >/dev/null 2>&1 & setsid -f sleep " + left + "; echo value\"]}}]\n"}), "p.yaml")
+		"credential_proxy: [{type: https_bearer, target: x.test, resolve: start, source: {command: [sh, -c, \"setsid sleep " + left + " >/dev/null 2>&1 & setsid -f sleep " + left + "; echo a-value-of-20-bytes\"]}}]\n"}), "p.yaml")
 	n.Run(t, Ctl{UID: Alice, Args: []string{"exec", "--policy", file, "--", "true"}}).Want(t, 0)
 	procs, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, p := range procs {
