@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -43,7 +42,6 @@ func bindfs(t *testing.T, n *Node, files map[string]string) (source, mounted str
 		exec setpriv --reuid 2001 --regid 2001 --clear-groups bindfs -f --no-allow-other "$2" "$3"`, device, database, source, mounted)
 	log := &syncBuffer{}
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/omnijail/omnijail/internal/audit"
 )
@@ -23,7 +23,7 @@ func daemonOf(t *testing.T, n *Node, dir, socket string, argv ...string) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + n.Home(t, Alice), "SHELL=/bin/sh", "TERM=dumb"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: Alice, Gid: Alice}, Setsid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: Alice, Gid: Alice}, Setsid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -31,14 +31,13 @@ func daemonOf(t *testing.T, n *Node, dir, socket string, argv ...string) {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		cmd.Wait()
 	})
-	for end := time.Now().Add(hang); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(dir, socket)); err == nil {
-			return
+	until(t, argv[0]+" listens on "+socket, func() bool {
+		c, err := net.Dial("unix", filepath.Join(dir, socket))
+		if err == nil {
+			c.Close()
 		}
-		if time.Now().After(end) {
-			t.Fatalf("%s makes no socket %s", argv[0], socket)
-		}
-	}
+		return err == nil
+	})
 }
 
 const listener = `import socket, sys, time
