@@ -191,6 +191,7 @@ func TestClientGone(t *testing.T) {
 		close(arrived)
 		<-req.Context().Done()
 		close(gone)
+		panic(http.ErrAbortHandler) // an answer now could still get through
 	}}), "api.test")
 	io.WriteString(c, "GET / HTTP/1.1\r\nHost: api.test\r\n\r\n")
 	<-arrived
