@@ -11,6 +11,7 @@ import (
 // addReplies adds answers of every shape that a proxy has to carry:
 //
 //	/echo          the request's body
+//	/headers       the request's headers, the credential with them
 //	/bytes?n=N     N bytes of a known length
 //	/chunked?n=N   N chunks, each flushed
 //	/sse?n=N       N server-sent events, each flushed
@@ -27,6 +28,7 @@ import (
 func (u *Upstream) addReplies(mux *http.ServeMux) {
 	for pattern, answer := range map[string]http.HandlerFunc{
 		"/echo":     echoBody,
+		"/headers":  func(w http.ResponseWriter, r *http.Request) { r.Header.Write(w) },
 		"/bytes":    func(w http.ResponseWriter, r *http.Request) { someBytes(w, number(r, "n", 0)) },
 		"/chunked":  func(w http.ResponseWriter, r *http.Request) { flushed(w, r, "chunk %d\n") },
 		"/sse":      events,
