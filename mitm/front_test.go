@@ -124,8 +124,9 @@ type oneSession struct {
 func (s *oneSession) Get(string) (*tls.ClientSessionState, bool) { return s.last, s.last != nil }
 func (s *oneSession) Put(_ string, cs *tls.ClientSessionState)   { s.last = cs }
 
-// TestClientThatRefusesOurCA is what a client with its own roots looks like.
-func TestClientThatRefusesOurCA(t *testing.T) {
+// TestA51_ClientThatRefusesOurCA is what a client with its own roots looks like.
+func TestA51_ClientThatRefusesOurCA(t *testing.T) {
+	leavesNothing(t)
 	r := newRig(t, options{rules: []string{"GET api.test"}})
 	addr := r.serve("api.test:443", &seen{})
 	if _, err := tls.Dial("tcp", addr, &tls.Config{ServerName: "api.test"}); err == nil {
@@ -276,8 +277,9 @@ func TestTCPRule(t *testing.T) {
 	}
 }
 
-// TestConnectionLimit holds one jail to its connections.
-func TestConnectionLimit(t *testing.T) {
+// TestA75_ConnectionLimit holds one jail to its connections.
+func TestA75_ConnectionLimit(t *testing.T) {
+	leavesNothing(t)
 	r := newRig(t, options{rules: []string{"GET api.test"}})
 	addr := r.open("api.test:443")
 	for range maxConns {

@@ -3,6 +3,7 @@ package mitm
 import (
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -75,6 +76,21 @@ func stripReply(h http.Header) {
 	delete(h, "Alt-Svc")
 	delete(h, "Proxy-Authenticate")
 	delete(h, "Proxy-Authentication-Info")
+	if asked := h["Www-Authenticate"]; len(asked) > 0 {
+		h["Www-Authenticate"] = slices.DeleteFunc(slices.Clone(asked), ofConnection)
+	}
+}
+
+// ofConnection reports whether a challenge asks for a scheme that authenticates the
+// connection and not the request: whoever used it next would be taken for the first.
+func ofConnection(challenge string) bool {
+	for part := range strings.SplitSeq(challenge, ",") {
+		scheme, _, _ := strings.Cut(strings.TrimSpace(part), " ")
+		if strings.EqualFold(scheme, "NTLM") || strings.EqualFold(scheme, "Negotiate") {
+			return true
+		}
+	}
+	return false
 }
 
 // trailerAllowed reports whether a field may stand after the body, where it

@@ -124,9 +124,10 @@ func TestHTTP2Refusals(t *testing.T) {
 	}
 }
 
-// TestHTTP2Floods sends what asks for work and carries nothing, until the
+// TestA75_HTTP2Floods sends what asks for work and carries nothing, until the
 // connection is ended. The client reads all the while: no queue fills.
-func TestHTTP2Floods(t *testing.T) {
+func TestA75_HTTP2Floods(t *testing.T) {
+	leavesNothing(t)
 	for name, flood := range map[string]func(h *h2, i uint32) error{
 		"rapid reset": func(h *h2, i uint32) error {
 			if err := h.open(2*i+1, true, get("/a")...); err != nil {

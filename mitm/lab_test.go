@@ -48,6 +48,7 @@ type labOptions struct {
 	answer    http.HandlerFunc
 	http2     bool // good.test offers it
 	config    func(*Config)
+	up        func(*Upstream)
 	evilHeard bool // the attack is a request that evil.test may see
 }
 
@@ -65,7 +66,7 @@ func newLab(t *testing.T, o labOptions) *lab {
 		bindings = nil
 	}
 	rules := append([]string{"* good.test", "* evil.test"}, o.rules...)
-	l.rig = newRig(t, options{rules: rules, bindings: bindings, config: o.config})
+	l.rig = newRig(t, options{rules: rules, bindings: bindings, config: o.config, up: o.up})
 	if !o.unbound {
 		l.resolve(0)
 	}
@@ -121,6 +122,13 @@ func takeStock(t *testing.T) stock {
 		t.Fatal(err)
 	}
 	return stock{runtime.NumGoroutine(), len(files)}
+}
+
+// leavesNothing holds that nothing of a test is left when it ends.
+func leavesNothing(t *testing.T) {
+	t.Helper()
+	s := takeStock(t)
+	t.Cleanup(func() { s.restored(t) })
 }
 
 func (s stock) restored(t *testing.T) {

@@ -51,8 +51,8 @@ func TestLeaf(t *testing.T) {
 	}
 }
 
-// TestLeafCache holds that leaves are reused, replaced in time and bounded.
-func TestLeafCache(t *testing.T) {
+// TestA76_LeafCache holds that leaves are reused, replaced in time and bounded.
+func TestA76_LeafCache(t *testing.T) {
 	ca, err := NewCA()
 	if err != nil {
 		t.Fatal(err)

@@ -43,8 +43,8 @@ type pipeConn struct {
 
 func (c pipeConn) LocalAddr() net.Addr { return net.TCPAddrFromAddrPort(c.to) }
 
-// TestSlowClients are cut off after their time and not before.
-func TestSlowClients(t *testing.T) {
+// TestA72_SlowClients are cut off after their time and not before.
+func TestA72_SlowClients(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		act  func(t *testing.T, c net.Conn)
@@ -88,8 +88,8 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// TestStalledBody drips less than 1 KiB in 30 s into an upstream that waits.
-func TestStalledBody(t *testing.T) {
+// TestA72_StalledBody drips less than 1 KiB in 30 s into an upstream that waits.
+func TestA72_StalledBody(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		drip  int // bytes each second
@@ -128,8 +128,9 @@ func TestStalledBody(t *testing.T) {
 	}
 }
 
-// TestDeniedBodyIsNotDrained offers 250 MB to a path that no rule allows.
-func TestDeniedBodyIsNotDrained(t *testing.T) {
+// TestA74_DeniedBodyIsNotDrained offers 250 MB to a path that no rule allows.
+func TestA74_DeniedBodyIsNotDrained(t *testing.T) {
+	leavesNothing(t)
 	r := newRig(t, options{rules: []string{"POST http://api.test/ok"}})
 	up := &seen{}
 	c, err := net.Dial("tcp", r.serve("api.test:80", up))
@@ -228,9 +229,10 @@ func TestSlowUpstreamKeepsTheConnection(t *testing.T) {
 	}
 }
 
-// TestPanicEndsOneConnection breaks the auditor under one connection and not the
+// TestA77_PanicEndsOneConnection breaks the auditor under one connection and not the
 // next.
-func TestPanicEndsOneConnection(t *testing.T) {
+func TestA77_PanicEndsOneConnection(t *testing.T) {
+	leavesNothing(t)
 	r := newRig(t, options{rules: []string{"GET api.test"}})
 	names := &panickyNames{fakeNames: r.names}
 	r.proxy.names = names

@@ -151,7 +151,7 @@ func TestAppendKeepsForeignStringsHarmless(t *testing.T) {
 }
 
 // A disk that takes only a part of a write leaves the journal as it was.
-func TestAFullDiskIsAnErrorAndLeavesNoTornLine(t *testing.T) {
+func TestA78_AFullDiskIsAnErrorAndLeavesNoTornLine(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	o := small(t)
