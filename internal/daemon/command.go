@@ -40,6 +40,8 @@ func (v View) Enter(id jail.ID) (*Visit, *api.Error) {
 	switch {
 	case j.over || j.ctx.Err() != nil:
 		return nil, api.NotFound()
+	case !j.made:
+		return nil, api.Refuse(http.StatusConflict, "not_made", "jail %s is being made", id).Hint("when omnijailctl create has printed its name")
 	case len(j.commands) >= maxCommands:
 		return nil, api.Refuse(http.StatusTooManyRequests, "too_many_commands", "jail %s runs %d commands, which is the limit", id, maxCommands)
 	}

@@ -175,7 +175,7 @@ func (x *execution) refused(exit *api.Exit, code string) {
 	}
 	exit.ID = x.m.RecordRefusal(audit.Record{
 		Kind: audit.KindDenial, Decision: audit.Deny, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec.Policy.Name,
-		Origin: x.j.spec.Policy.Origin, Argv0: audit.Escape(string(x.plan.Argv[0])), Code: code, Reason: exit.Reason, Fix: exit.Fix,
+		Origin: x.j.spec.Policy.Origin, Argv0: audit.Escape(string(argv0(x.plan))), Code: code, Reason: exit.Reason, Fix: exit.Fix,
 	})
 }
 
@@ -210,7 +210,7 @@ func (x *execution) record(exit api.Exit) {
 	code := exit.Code
 	rec := audit.Record{
 		Kind: audit.KindExec, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec.Policy.Name,
-		Argv0: audit.Escape(string(x.plan.Argv[0])), Exit: &code, Reason: audit.Escape(exit.Reason),
+		Argv0: audit.Escape(string(argv0(x.plan))), Exit: &code, Reason: audit.Escape(exit.Reason),
 		Millis: uint32(time.Since(x.began).Milliseconds()),
 	}
 	if _, err := x.m.auditor.own(rec); err != nil {

@@ -41,6 +41,7 @@ type liveJail struct {
 	cutText  string
 	commands map[*execution]bool // that run
 	joined   int                 // commands that were let in, to name their cgroups
+	made     bool                // all of it is there
 	over     bool                // no further command is let in
 	inside   sync.WaitGroup      // the commands that were let in
 	detached *detached           // the command that it was created with, if any

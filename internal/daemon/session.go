@@ -34,6 +34,7 @@ func (m *Manager) Create(t *Ticket, conn *net.UnixConn) (api.Jail, api.Exit) {
 	made := j.describe()
 	j.audience.leave(x.events)
 	if exit.Code == 0 {
+		j.finished()
 		go m.keep(j, t)
 	} else {
 		m.undo(j, x)
@@ -46,6 +47,13 @@ func (m *Manager) Create(t *Ticket, conn *net.UnixConn) (api.Jail, api.Exit) {
 		x.events.finish(exit)
 	}
 	return made, exit
+}
+
+// finished lets commands in.
+func (j *liveJail) finished() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.made = true
 }
 
 // settle makes the jail without a command in it.

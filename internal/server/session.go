@@ -31,25 +31,25 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, c *caller) *api.
 	if refused != nil {
 		return refused
 	}
+	kept := false
+	defer func() {
+		if !kept {
+			ticket.Release()
+		}
+	}()
 	if !upgrades(r) {
 		made, exit := s.cfg.Manager.Create(ticket, nil)
-		if exit.Code != 0 {
-			ticket.Release()
+		if kept = exit.Code == 0; !kept {
 			return api.Refuse(http.StatusUnprocessableEntity, "not_made", "%s", exit.Reason).Hint("%s", exit.Fix)
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusCreated)
 		return reply(w, made)
 	}
-	kept := false
-	refused = upgrade(w, c, func() {
+	return upgrade(w, c, func() {
 		_, exit := s.cfg.Manager.Create(ticket, c.conn)
 		kept = exit.Code == 0
 	})
-	if !kept {
-		ticket.Release()
-	}
-	return refused
 }
 
 // execIn runs one more command in a jail that is there already.
