@@ -25,6 +25,9 @@ type About struct {
 	Measured  time.Time     `json:"measured"`
 	Took      time.Duration `json:"took"` // measuring it
 	Free      int64         `json:"free"` // bytes that the file system had left then
+	// Unknown says that the last walk did not come to its end: Size and Free are of
+	// an earlier one.
+	Unknown bool `json:"unknown,omitempty"`
 }
 
 // All returns what is known of every tree. One that says nothing of itself is not

@@ -3,6 +3,7 @@ package caches
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,13 +32,22 @@ func (s *Store) of(uid uint32) string {
 	return filepath.Join(s.dir, strconv.FormatUint(uint64(uid), 10))
 }
 
-// Free is how many bytes a user could still write to the file system of the trees.
+// leastFile is what a file takes of the file system's room at least, in bytes: one
+// that is empty takes an inode, of which there may be fewer than blocks.
+const leastFile = 4096
+
+// Free is how many bytes a user could still write to the file system of the trees,
+// in files of any size.
 func (s *Store) Free() (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.dir, &st); err != nil {
 		return 0, fmt.Errorf("free space of %s: %w", s.dir, err)
 	}
-	return int64(st.Bavail) * int64(st.Bsize), nil
+	free := int64(st.Bavail) * int64(st.Bsize)
+	if st.Files > 0 { // else it makes inodes as they are needed
+		free = min(free, int64(min(st.Ffree, math.MaxInt64/leastFile))*leastFile)
+	}
+	return free, nil
 }
 
 // Tree is a tree in use. Its owner closes it.
@@ -195,7 +205,15 @@ func (t *Tree) Measured(size int64, took time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return t.change(func(a *About) { a.Size, a.Took, a.Free, a.Measured = size, took, free, time.Now() })
+	return t.change(func(a *About) {
+		a.Size, a.Took, a.Free, a.Measured, a.Unknown = size, took, free, time.Now(), false
+	})
+}
+
+// Unmeasured records that the size of the tree was not found in this time. What the
+// file system had left when it last was stays known.
+func (t *Tree) Unmeasured(took time.Duration) error {
+	return t.change(func(a *About) { a.Took, a.Measured, a.Unknown = took, time.Now(), true })
 }
 
 // Release gives the tree back: from now on it may be taken away. It stays open.

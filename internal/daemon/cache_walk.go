@@ -39,6 +39,13 @@ func (c *cacheKeeper) due(a caches.About, limit int64) bool {
 	return err != nil || a.Free-free > max(limit-a.Size, limit/cacheSlack)
 }
 
+// lost reports whether the file system has lost more than a cache may hold since
+// that was measured.
+func (c *cacheKeeper) lost(a caches.About, limit int64) bool {
+	free, err := c.store.Free()
+	return err != nil || a.Free-free > limit
+}
+
 // rested reports whether a cache may be measured without a reason.
 func rested(a caches.About) bool { return time.Since(a.Measured) > cacheDuty*a.Took }
 
@@ -56,6 +63,9 @@ func (c *cacheKeeper) over(ctx context.Context, t *caches.Tree, limit int64) (in
 		if size, err = c.measure(ctx, t, a, limit); err != nil {
 			c.log.Warn("cache: not measured before a start", "cache", t.ID, "err", err)
 			size = a.Size // it is looked at again while the command runs
+			if a.Unknown && c.lost(a, limit) {
+				size = limit + 1
+			}
 		}
 	}
 	if size > limit {
@@ -89,7 +99,13 @@ func (c *cacheKeeper) measure(ctx context.Context, t *caches.Tree, a caches.Abou
 		return a.Size, err
 	}
 	began := time.Now()
-	w, err := c.walk(ctx, caller.CacheOptions{UID: a.UID, GID: a.GID, Dirs: t.Dirs, Enough: limit})
+	w, err := c.through(ctx, caller.CacheOptions{UID: a.UID, GID: a.GID, Dirs: t.Dirs, Enough: limit})
+	if err == nil && w.More && w.Bytes <= limit { // a jail can make so many entries
+		err = errors.New("it has more entries than can be looked at in time")
+	}
+	if err != nil && ctx.Err() == nil {
+		err = errors.Join(err, t.Unmeasured(time.Since(began)))
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -127,8 +143,11 @@ func (c *cacheKeeper) look(ctx context.Context, t *caches.Tree, limit int64) str
 		c.log.Warn("cache: not watched", "cache", t.ID, "err", err)
 		return ""
 	}
+	if a.Unknown && (c.lost(a, limit) || free < cacheReserve/2) {
+		return "killed: it fills a cache of so many files that it cannot be told how much that holds"
+	}
 	low := free < cacheReserve/2 && rested(a)
-	if !c.due(a, limit) && !low {
+	if !c.due(a, limit) && !low || a.Unknown && !rested(a) {
 		return ""
 	}
 	size, err := c.measure(ctx, t, a, limit)

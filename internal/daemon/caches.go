@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/omnijail/omnijail/internal/caches"
+	"github.com/omnijail/omnijail/internal/caller"
 	"github.com/omnijail/omnijail/internal/cgroup"
 	"github.com/omnijail/omnijail/internal/jail"
 )
@@ -33,6 +34,8 @@ type cacheKeeper struct {
 	log    *slog.Logger
 	ctx    context.Context // of the work beside the jails
 	cancel context.CancelFunc
+	// through goes through directories: walk.
+	through func(context.Context, caller.CacheOptions) (caller.CacheWalk, error)
 	work   sync.WaitGroup
 
 	mu       sync.Mutex
@@ -43,6 +46,7 @@ type cacheKeeper struct {
 
 func newCacheKeeper(m *Manager) *cacheKeeper {
 	c := &cacheKeeper{m: m, store: m.cfg.Caches, log: m.cfg.Log, walking: map[string]chan struct{}{}, removing: map[uint32]bool{}}
+	c.through = c.walk
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	uids, err := c.store.Discarded()
 	if err != nil {
