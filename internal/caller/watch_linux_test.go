@@ -20,6 +20,12 @@ const hang = 60 * time.Second // bounds what should not take long
 // watch has a scout watch the working directory of a playground.
 func watch(t testing.TB, dir string, kept ...string) (*Watch, child.WatchFrame) {
 	t.Helper()
+	return watchAs(t, dir, child.WatchRequest{}, kept...)
+}
+
+func watchAs(t testing.TB, dir string, request child.WatchRequest, kept ...string) (*Watch, child.WatchFrame) {
+	t.Helper()
+	request.Home, request.Roots = dir+"/home", []child.WatchRoot{{Path: dir + "/w", Write: true, Kept: kept}}
 	root, err := os.OpenFile(dir+"/w", unix.O_PATH, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +33,7 @@ func watch(t testing.TB, dir string, kept ...string) (*Watch, child.WatchFrame) 
 	defer root.Close()
 	w, err := StartWatch(t.Context(), WatchOptions{
 		Child: newChild(t), User: user(dir), Roots: []*os.File{root},
-		Request: child.WatchRequest{Home: dir + "/home", Roots: []child.WatchRoot{{Path: dir + "/w", Write: true, Kept: kept}}},
+		Request: request,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -187,6 +193,31 @@ func TestS08_WhoTriesAgainAndAgainIsGivenUp(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// What runs nothing yet, in any number, does not keep back what does run.
+func TestS08_ManyNamesDoNotHideOneThatRuns(t *testing.T) {
+	dir := playground(t)
+	w, _ := watchAs(t, dir, child.WatchRequest{Detect: true})
+	for i := range 100 {
+		write(t, dir, fmt.Sprintf("w/%d/mise.toml", i), 0o644, "x")
+	}
+	write(t, dir, "w/sub/.git/hooks/pre-commit", 0o755, "x")
+	ended(t, w)
+	var last child.WatchFrame
+	told, more := false, false
+	w.scout.conn.SetDeadline(time.Now().Add(hang))
+	for last.Kind != child.WatchDone {
+		var err error
+		if last, err = w.Next(); err != nil {
+			t.Fatal(err)
+		}
+		told = told || strings.HasSuffix(last.Path, "/hooks/pre-commit")
+		more = more || last.Kind == child.WatchSeen && last.Path == ""
+	}
+	if !told || !more {
+		t.Errorf("the hook told of: %v; that there are more: %v", told, more)
 	}
 }
 

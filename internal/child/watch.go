@@ -44,7 +44,7 @@ const (
 	WatchReady  WatchKind = 1 + iota // all that has to be watched from the start is
 	WatchAlarm                       // stop the command
 	WatchMoved                       // Path was renamed to To, which nothing runs
-	WatchSeen                        // Path was left where it is
+	WatchSeen                        // Path was left where it is; empty for more that are not told of
 	WatchStuck                       // Path could not be moved
 	WatchCalm                        // the command may go on
 	WatchFailed                      // nothing can be promised any more

@@ -43,6 +43,9 @@ func (x *execution) named(f child.WatchFrame) error {
 	case f.Kind == child.WatchStuck:
 		rec.Reason = fmt.Sprintf("%s was made in the jail and could not be moved out of the way: %s", path, why)
 		rec.Fix = "look at it, and remove it, before anything else"
+	case f.Path == "":
+		rec.Reason = "more names were made in the jail than are told of one by one: " + why
+		rec.Fix = "look through `git status --ignored` from a jail before you go on"
 	default:
 		rec.Reason = fmt.Sprintf("%s was made in the jail: %s", path, why)
 		rec.Fix = "look at it before you go on"

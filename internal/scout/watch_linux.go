@@ -28,7 +28,7 @@ type watcher struct {
 	frozen bool
 	ended  bool // the command has
 
-	moved, seen, stale, overflows int
+	moved, seen, notable, stale, overflows int
 }
 
 // failure ends a watch: nothing can be promised any more, for this reason.

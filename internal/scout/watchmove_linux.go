@@ -14,7 +14,7 @@ import (
 // Bounds of one command.
 const (
 	maxMoved = 32 // names moved out of the way; more is a command that tries again and again
-	maxSeen  = 64 // names reported and left
+	maxSeen  = 64 // names reported and left, and as many again of those that run nothing yet
 )
 
 // quarantined stands in the new name of a file: no program outside looks for one
@@ -26,8 +26,15 @@ const quarantined = ".omnijail-quarantine-"
 func (w *watcher) condemn(n *node, dir *os.File, name string, class child.WatchClass) error {
 	path := n.path(name)
 	if w.ask.Detect || class == child.ClassNotable {
-		if w.seen++; w.seen > maxSeen {
+		seen := &w.seen
+		if class == child.ClassNotable { // they do not use up what is for those that run
+			seen = &w.notable
+		}
+		if *seen++; *seen > maxSeen+1 {
 			return nil
+		}
+		if *seen > maxSeen {
+			path = "" // and more
 		}
 		return w.say(child.WatchFrame{Kind: child.WatchSeen, Class: class, Path: path})
 	}
