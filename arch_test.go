@@ -21,7 +21,7 @@ var table = arch.Rules{
 		"internal/config":  {"internal/egress", "internal/jail"},
 		"internal/policy":  {"internal/jail", "internal/node", "internal/egress", "creds"},
 		"internal/node":    {"internal/jail", "internal/landlock", "internal/cgroup"},
-		"internal/observe": {"internal/child", "internal/seqpacket", "internal/seccomp"},
+		"internal/observe": {"internal/child", "internal/reach", "internal/seqpacket", "internal/seccomp"},
 		"internal/suggest": {"internal/audit", "internal/egress", "internal/policy"},
 
 		"runtime/oci":        {"internal/jail"},
@@ -37,7 +37,7 @@ var table = arch.Rules{
 		"internal/caches":    {},
 		"internal/initrun":   {"internal/child", "internal/seccomp", "internal/landlock"},
 		"internal/reaper":    {"internal/seccomp"},
-		"internal/scout":     {"internal/child", "internal/observe", "internal/seccomp", "internal/seqpacket"},
+		"internal/scout":     {"internal/child", "internal/observe", "internal/reach", "internal/seccomp", "internal/seqpacket"},
 		"internal/confine":   {"internal/child", "internal/landlock"},
 		"internal/landlock":  {"internal/child"},
 

@@ -36,7 +36,7 @@ type cacheKeeper struct {
 	cancel context.CancelFunc
 	// through goes through directories: walk.
 	through func(context.Context, caller.CacheOptions) (caller.CacheWalk, error)
-	work   sync.WaitGroup
+	work    sync.WaitGroup
 
 	mu       sync.Mutex
 	number   uint64                   // of the last scout

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/child"
+	"github.com/omnijail/omnijail/internal/reach"
 )
 
 // judge looks at what was queued and reports what the jail refuses and its user
@@ -72,12 +73,12 @@ func own(p string) bool {
 
 // unseen looks for a file that is outside and not in the jail, or covered there.
 func (o *observer) unseen(p string) (child.Observation, bool) {
-	outside, err := open(unix.AT_FDCWD, p, 0)
+	there, err := outside(p)
 	if err != nil {
 		return child.Observation{}, false
 	}
-	defer unix.Close(outside)
-	if !plain(outside) || !may(outside, unix.R_OK) {
+	defer unix.Close(there)
+	if !plain(there) || !may(there, unix.R_OK) {
 		return child.Observation{}, false
 	}
 	inside, err := open(int(o.root.Fd()), p, unix.RESOLVE_IN_ROOT)
@@ -85,7 +86,7 @@ func (o *observer) unseen(p string) (child.Observation, bool) {
 		return child.Observation{Kind: child.ObservedRead, What: p, Grant: p}, true
 	}
 	defer unix.Close(inside)
-	if !o.granted(p) || same(inside, outside) {
+	if !o.granted(p) || same(inside, there) {
 		return child.Observation{}, false
 	}
 	return child.Observation{Kind: child.ObservedRead, What: p, Grant: p, Hidden: true}, true
@@ -116,7 +117,7 @@ func (o *observer) unwritableEntry(p string) (child.Observation, bool) {
 
 // writable reports whether the user could write p outside.
 func writable(p string) bool {
-	fd, err := open(unix.AT_FDCWD, p, 0)
+	fd, err := outside(p)
 	if err != nil {
 		return false
 	}
@@ -134,13 +135,20 @@ func (o *observer) granted(p string) bool {
 	return false
 }
 
-// open opens a place without using what is there.
+// outside opens a place of the node's that the jail has named.
+func outside(p string) (int, error) {
+	f, err := reach.Open(p, true)
+	if err != nil {
+		return -1, err
+	}
+	defer f.Close()
+	return unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+}
+
+// open opens a place below the directory at without using what is there.
 func open(at int, p string, resolve uint64) (int, error) {
-	if at != unix.AT_FDCWD {
-		p = strings.TrimPrefix(p, "/")
-		if p == "" {
-			p = "."
-		}
+	if p = strings.TrimPrefix(p, "/"); p == "" {
+		p = "."
 	}
 	return unix.Openat2(at, p, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolve | unix.RESOLVE_NO_MAGICLINKS})
 }

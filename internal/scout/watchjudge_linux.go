@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/child"
+	"github.com/omnijail/omnijail/internal/reach"
 )
 
 // maxJudged bounds what is read of one file in bytes. More than this of a
@@ -154,14 +155,16 @@ func (w *watcher) leadsWell(n *node, text []byte) bool {
 	return true
 }
 
-// noLinks reports whether a directory is there with no link on the way.
+// noLinks reports whether a directory is there with no link on the way. The path is
+// of a command's making.
 func noLinks(dir string) bool {
-	f, err := openHow(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
+	f, err := reach.Open(dir, false)
 	if err != nil {
 		return false
 	}
-	f.Close()
-	return true
+	defer f.Close()
+	st, _, err := stat(f)
+	return err == nil && isDir(st)
 }
 
 // rootOf returns the writable root that a clean path lies in, the innermost.
