@@ -93,3 +93,35 @@ func TestS08_APointerMountsNothing(t *testing.T) {
 	frozen(t, w)
 	expect(t, w, child.WatchMoved, "/w/sub/.git")
 }
+
+// So it is with what a script says that interprets it, and with a link to a program.
+func TestS17_AProgramsPathMountsNothing(t *testing.T) {
+	dir := playground(t)
+	net := mkdir(t, dir, "net")
+	asked := automount(t, net)
+	write(t, dir, "w/script", 0o755, "#!"+net+"/secret.evil.example/x\n")
+	symlink(t, net+"/secret.evil.example/x", dir+"/w/link")
+	symlink(t, net+"/secret.evil.example/x", dir+"/home/.pyenv")
+	write(t, dir, "home/bin/x", 0o755, "")
+	for _, argv0 := range []string{"./script", "./link", dir + "/home/bin/x"} {
+		o := Options{Child: newChild(t), Request: request(dir)}
+		o.Request.Argv0 = []byte(argv0)
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			if opened, err := Open(t.Context(), o); err == nil {
+				opened.Close()
+			}
+		}()
+		for waited := false; !waited; {
+			select {
+			case <-answered:
+				waited = true
+			default:
+				if got := nameAsked(t, asked, 10*time.Millisecond); got != "" {
+					t.Fatalf("%s: the node looks for a server %q", argv0, got)
+				}
+			}
+		}
+	}
+}

@@ -27,6 +27,19 @@ func Open(p string, links bool) (*os.File, error) {
 	return os.NewFile(uintptr(fd), p), nil
 }
 
+// Unmounted fails with ErrAutomount where p leads to what is not mounted by now, and
+// in no other way: what else is wrong with a path is for who uses it to find.
+func Unmounted(p string) error {
+	f, err := Open(p, true)
+	if errors.Is(err, ErrAutomount) {
+		return err
+	}
+	if err == nil {
+		f.Close()
+	}
+	return nil
+}
+
 const place = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
 func walk(p string, links bool) (int, error) {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/child"
+	"github.com/omnijail/omnijail/internal/reach"
 )
 
 // The shell's exit codes for a command that cannot run.
@@ -92,6 +93,9 @@ func absolute(p, cwd string) string {
 
 // executable is nil for a regular file that this process may execute.
 func executable(p string) error {
+	if err := reach.Unmounted(p); err != nil { // a command may have written p, or a link on the way
+		return err
+	}
 	var st unix.Stat_t
 	if err := unix.Stat(p, &st); err != nil {
 		return err

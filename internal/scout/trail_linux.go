@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/child"
+	"github.com/omnijail/omnijail/internal/reach"
 )
 
 // maxLinks is the kernel's own bound.
@@ -29,6 +30,9 @@ type place struct {
 // other, and returns every link on the way, to directories too, and the file at
 // the end.
 func trail(p string) ([]place, error) {
+	if err := reach.Unmounted(p); err != nil {
+		return nil, err
+	}
 	var places []place
 	todo := strings.Split(p, "/")
 	given := len(todo) // how many of todo are p's own, at its end
