@@ -221,6 +221,18 @@ func TestS08_ManyNamesDoNotHideOneThatRuns(t *testing.T) {
 	}
 }
 
+// Some file systems find a name by other letters than it was made with.
+func TestS08_ANameInOtherLettersIsMoved(t *testing.T) {
+	for _, name := range []string{".GIT/hooks/pre-commit", ".git/Hooks/pre-commit", ".ENVRC", ".VSCode/Tasks.json", ".git/CommonDir"} {
+		dir := playground(t)
+		w, _ := watch(t, dir)
+		write(t, dir, "w/"+name, 0o755, "x")
+		expect(t, w, child.WatchAlarm, "/w/"+name)
+		frozen(t, w)
+		expect(t, w, child.WatchMoved, "/w/"+name)
+	}
+}
+
 // Where the caller has used up what the kernel lets one user watch, nothing starts.
 func TestS08_WithoutAWatchNothingStarts(t *testing.T) {
 	dir := playground(t)

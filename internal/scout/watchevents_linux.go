@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -70,7 +71,7 @@ func (w *watcher) named(n *node, name string, isDir bool) error {
 	if !n.root.Write {
 		return nil
 	}
-	isLayout := n.kind != gitKind && slices.Contains(layout, name)
+	isLayout := n.kind != gitKind && slices.Contains(layout, strings.ToLower(name))
 	meant := w.protects(n, name) || n.root.included[rel] || n.root.designate[rel] != plainKind
 	if !isDir && !isLayout && !meant && classOf(n.kind, name, true) == child.ClassNone {
 		return nil

@@ -29,7 +29,7 @@ func (w *watcher) readOldConfig(n *node, dir *os.File) {
 		return // git does not read it either
 	}
 	tree := filepath.Dir(n.path("")) // the working tree of a .git
-	if n.name != ".git" {
+	if !isGit(n.name) {
 		tree = n.path("")
 	}
 	for _, s := range settings {

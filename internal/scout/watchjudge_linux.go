@@ -63,13 +63,13 @@ func isLink(st unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFLNK }
 func byContent(n *node, name string, class child.WatchClass) bool {
 	switch class {
 	case child.ClassConfig:
-		return name == "config" || !n.old || n.ofWorktree()
+		return strings.EqualFold(name, "config") || !n.old || n.ofWorktree()
 	case child.ClassCommonDir:
 		return n.ofWorktree()
 	case child.ClassTodo:
 		return true
 	case child.ClassPointer:
-		return name == ".git"
+		return isGit(name)
 	}
 	return false
 }

@@ -33,8 +33,8 @@ var (
 	plainChildren = map[string]dirKind{".git": gitKind, ".vscode": vscodeKind, ".claude": claudeKind, ".cursor": cursorKind, ".codex": codexKind, ".husky": hooksKind}
 	// bulk is what git fills by the thousand.
 	bulk = []string{"objects", "refs", "logs", "lfs", "rr-cache"}
-	// layout are the names by which git knows a git directory.
-	layout = []string{"HEAD", "objects", "refs", "commondir", "config"}
+	// layout are the names by which git knows a git directory, in small letters.
+	layout = []string{"head", "objects", "refs", "commondir", "config"}
 
 	controls = map[dirKind][]string{
 		plainKind:  {".envrc", ".mcp.json", ".omnijail.yaml"},
@@ -49,15 +49,21 @@ var (
 	}
 )
 
+// isGit reports whether a program may find a name by asking for .git. Some file
+// systems make no difference between small letters and capitals.
+func isGit(name string) bool { return strings.EqualFold(name, ".git") }
+
 // childKind returns what a directory called name in one of kind parent is. In a
 // directory called .git, what git fills by the thousand is not looked at.
 func childKind(parent dirKind, inGit bool, name string) dirKind {
+	exact := name
+	name = strings.ToLower(name)
 	switch parent {
 	case gitKind:
 		if k, ok := gitChildren[name]; ok {
 			return k
 		}
-		if inGit && slices.Contains(bulk, name) {
+		if inGit && slices.Contains(bulk, exact) {
 			return quietKind
 		}
 		if k, ok := plainChildren[name]; ok && !inGit {
@@ -79,6 +85,7 @@ func childKind(parent dirKind, inGit bool, name string) dirKind {
 // kind; ClassNone where the name means nothing. Whether it does harm may depend
 // on more than the name.
 func classOf(kind dirKind, name string, link bool) child.WatchClass {
+	name = strings.ToLower(name)
 	switch kind {
 	case gitKind:
 		switch name {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -65,7 +66,7 @@ func (w *watcher) settle(v visit, n *node, dir *os.File, names []fs.DirEntry) (a
 	n.root, n.parent, n.name, n.visited = v.root, v.parent, v.name, true
 	n.kind, n.inGit = plainKind, false
 	if p := v.parent; p != nil {
-		n.kind, n.inGit = childKind(p.kind, p.inGit, v.name), p.inGit || v.name == ".git"
+		n.kind, n.inGit = childKind(p.kind, p.inGit, v.name), p.inGit || isGit(v.name)
 	}
 	if k, ok := v.root.designate[v.rel()]; ok {
 		n.kind = k
@@ -88,7 +89,7 @@ func (w *watcher) settle(v visit, n *node, dir *os.File, names []fs.DirEntry) (a
 
 func isLayout(names []fs.DirEntry) bool {
 	has := func(name string) bool {
-		return slices.ContainsFunc(names, func(d fs.DirEntry) bool { return d.Name() == name })
+		return slices.ContainsFunc(names, func(d fs.DirEntry) bool { return strings.EqualFold(d.Name(), name) })
 	}
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
