@@ -31,7 +31,13 @@ type pump struct {
 	ring   *ring
 
 	mu      sync.Mutex
-	streams []*os.File
+	streams []*stream
+}
+
+// stream is one client's.
+type stream struct {
+	f    *os.File
+	from *ringReader
 }
 
 // servePump keeps until the daemon closes the connection.
@@ -67,15 +73,15 @@ func servePump(conn *seqpacket.Conn, req child.PumpRequest, files []*os.File, er
 
 // serve copies to a stream, and from it where it is attached to a terminal.
 func (p *pump) serve(f *os.File, ask child.PumpAsk) {
-	p.add(f)
 	back := ringSize
 	if ask.Attach {
 		back = screenful
 	}
-	from := p.ring.from(back, ask.Attach || ask.Follow)
+	s := &stream{f, p.ring.from(back, ask.Attach || ask.Follow)}
+	p.add(s)
 	go func() {
-		io.Copy(f, from)
-		p.drop(f)
+		io.Copy(f, s.from)
+		p.drop(s)
 	}()
 	go func() {
 		if ask.Attach && p.tty {
@@ -83,14 +89,14 @@ func (p *pump) serve(f *os.File, ask child.PumpAsk) {
 		} else {
 			io.Copy(io.Discard, f) // until the client is gone
 		}
-		p.drop(f)
+		p.drop(s)
 	}()
 }
 
-func (p *pump) add(f *os.File) {
+func (p *pump) add(s *stream) {
 	p.mu.Lock()
-	p.streams = append(p.streams, f)
-	var oldest *os.File
+	p.streams = append(p.streams, s)
+	var oldest *stream
 	if len(p.streams) > maxStreams {
 		oldest = p.streams[0]
 	}
@@ -101,9 +107,9 @@ func (p *pump) add(f *os.File) {
 }
 
 // drop ends a stream; both of its copies do so.
-func (p *pump) drop(f *os.File) {
+func (p *pump) drop(s *stream) {
 	p.mu.Lock()
-	at := slices.Index(p.streams, f)
+	at := slices.Index(p.streams, s)
 	if at >= 0 {
 		p.streams = slices.Delete(p.streams, at, at+1)
 	}
@@ -111,8 +117,9 @@ func (p *pump) drop(f *os.File) {
 	if at < 0 {
 		return
 	}
-	if conn, err := f.SyscallConn(); err == nil { // closing alone would not wake a copy that waits
+	s.from.close()
+	if conn, err := s.f.SyscallConn(); err == nil { // closing alone would not wake a copy that waits
 		conn.Control(func(fd uintptr) { unix.Shutdown(int(fd), unix.SHUT_RDWR) })
 	}
-	f.Close()
+	s.f.Close()
 }

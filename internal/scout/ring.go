@@ -58,6 +58,15 @@ type ringReader struct {
 	ring *ring
 	at   int64
 	last int64 // where it ends; -1 where the stream does
+	gone bool  // nobody reads any more
+}
+
+// close ends a Read that waits, and every later one.
+func (rd *ringReader) close() {
+	rd.ring.mu.Lock()
+	defer rd.ring.mu.Unlock()
+	rd.gone = true
+	rd.ring.cond.Broadcast()
 }
 
 // Read waits for bytes. It returns io.EOF at the end.
@@ -65,7 +74,7 @@ func (rd *ringReader) Read(b []byte) (int, error) {
 	r := rd.ring
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for rd.at >= r.end && !r.over && rd.last < 0 {
+	for rd.at >= r.end && !r.over && rd.last < 0 && !rd.gone {
 		r.cond.Wait()
 	}
 	rd.at = max(rd.at, r.end-int64(len(r.buf)))
@@ -73,7 +82,7 @@ func (rd *ringReader) Read(b []byte) (int, error) {
 	if rd.last >= 0 {
 		end = min(end, rd.last)
 	}
-	if rd.at >= end {
+	if rd.at >= end || rd.gone {
 		return 0, io.EOF
 	}
 	from := rd.at % int64(len(r.buf))
