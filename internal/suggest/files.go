@@ -11,7 +11,7 @@ import (
 
 // files adds the paths that observation saw refused.
 func (s *Suggestion) files(recs []audit.Record) {
-	var read, write []string
+	var read, write, closed []string
 	sayable := map[string]bool{}
 	for _, r := range recs {
 		if r.Kind != audit.KindDenial || r.Decision != audit.Deny {
@@ -31,14 +31,15 @@ func (s *Suggestion) files(recs []audit.Record) {
 			s.leave("%s: a policy cannot name it", r.Grant)
 		case r.Grant == "":
 			s.leave("%s: %s", r.Path, r.Reason)
+			closed = appendNew(closed, r.Path)
 		case r.Code == string(audit.CodeFileWrite):
 			write = appendNew(write, r.Grant)
 		default:
 			read = appendNew(read, r.Grant)
 		}
 	}
-	s.Write = gather(write)
-	for _, p := range gather(read) {
+	s.Write = gather(write, closed)
+	for _, p := range gather(read, closed) {
 		if !slices.ContainsFunc(s.Write, func(w string) bool { return within(w, p) }) {
 			s.Read = append(s.Read, p)
 		}
@@ -52,14 +53,18 @@ func (s *Suggestion) files(recs []audit.Record) {
 }
 
 // gather sorts paths, drops those below another, and takes the directory where at
-// least as many entries of one were wanted as make a form.
-func gather(paths []string) (out []string) {
+// least as many entries of one were wanted as make a form. It is not taken where it
+// would give what was refused for good, or where tools keep credentials.
+func gather(paths, closed []string) (out []string) {
 	siblings := map[string]int{}
+	whole := func(d string) bool {
+		return narrow(d) && !policy.HoldsCredentials(d) && !slices.ContainsFunc(closed, func(c string) bool { return within(d, c) })
+	}
 	for _, p := range paths {
 		siblings[path.Dir(p)]++
 	}
 	for _, p := range paths {
-		if d := path.Dir(p); siblings[d] > alike && narrow(d) {
+		if d := path.Dir(p); siblings[d] > alike && whole(d) {
 			p = d
 		}
 		out = appendNew(out, p)

@@ -149,6 +149,27 @@ func TestFilesBecomePaths(t *testing.T) {
 	}
 }
 
+// A jail that looks for a few harmless files beside credentials is not given the
+// directory of both.
+func TestS32_NoDirectoryOfCredentialsIsProposed(t *testing.T) {
+	var recs []audit.Record
+	for _, dir := range []string{"/home/a/.config", "/home/a/.local", "/srv/app/conf"} {
+		for _, n := range []string{"1", "2", "3", "4", "5"} {
+			recs = append(recs, file(audit.CodeFileRead, dir+"/"+n), file(audit.CodeFileWrite, dir+"/w"+n))
+		}
+	}
+	recs = append(recs, audit.Record{Kind: audit.KindDenial, Decision: audit.Deny, Code: string(audit.CodeFileRead), Path: "/srv/app/conf/secret.key", Reason: "it holds credentials"})
+	s := From(recs)
+	for _, p := range append(s.Read, s.Write...) {
+		if slices.Contains([]string{"/home/a/.config", "/home/a/.local", "/srv/app/conf"}, p) {
+			t.Errorf("proposed: %s", p)
+		}
+	}
+	if len(s.Read) != 15 || len(s.Write) != 15 {
+		t.Errorf("read %q, write %q", s.Read, s.Write)
+	}
+}
+
 // Whatever a jail asked for, the lines read back as the entries that were meant,
 // and no rule allows a method or a host that was not asked for.
 func FuzzFrom(f *testing.F) {
