@@ -152,6 +152,31 @@ func TestS28_RemoveDoesNotGoIntoWhatAUserFilled(t *testing.T) {
 	}
 }
 
+// A tree whose making was cut short at any moment goes with the others, and keeps
+// none of them.
+func TestS28_ATreeThatWasHalfMadeIsRemoved(t *testing.T) {
+	s := newStore(t)
+	const uid = 123456 // to whom nothing was given yet
+	trash := filepath.Join(s.of(uid), trashName)
+	for _, half := range []string{"a", "b/d", "c/d/.cache", "d/d/go+pkg"} {
+		if err := os.MkdirAll(filepath.Join(trash, half), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := s.Trash(uid)
+	if err != nil || len(found) != 4 {
+		t.Errorf("%d found, %v", len(found), err)
+	}
+	for _, half := range found {
+		if err := half.Remove(); err != nil || len(half.Dirs) != 0 {
+			t.Errorf("%s: %v", half.path, err)
+		}
+	}
+	if n := s.Waiting(uid); n != 0 {
+		t.Errorf("%d are left", n)
+	}
+}
+
 func TestNamesThatAreNoID(t *testing.T) {
 	s := newStore(t)
 	for _, id := range []string{"", ".", "..", trashName, "../0", "0123456789abcdef0123456/", "0123456789ABCDEF01234567"} {

@@ -73,7 +73,7 @@ func (s *Store) Waiting(uid uint32) int {
 	return len(entries)
 }
 
-// Trash returns the discarded trees of uid's.
+// Trash returns the discarded trees of uid's, and what is wrong with others.
 func (s *Store) Trash(uid uint32) (out []*Trash, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,27 +82,46 @@ func (s *Store) Trash(uid uint32) (out []*Trash, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	var wrong error
 	for _, e := range entries {
 		t := &Trash{UID: uid, path: filepath.Join(trash, e.Name())}
-		dirs, err := os.ReadDir(filepath.Join(t.path, "d"))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return out, err
+		if err := t.open(); err != nil {
+			t.Close()
+			wrong = errors.Join(wrong, err)
+			continue
 		}
 		out = append(out, t)
-		for _, d := range dirs {
-			f, err := os.OpenFile(filepath.Join(t.path, "d", d.Name()), unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-			if err != nil {
-				return out, err
-			}
-			t.Dirs = append(t.Dirs, f)
-			var st unix.Stat_t
-			if err := unix.Fstat(int(f.Fd()), &st); err != nil || st.Uid != uid {
-				return out, fmt.Errorf("%s is not the directory of uid %d", f.Name(), uid)
-			}
-			t.GID = st.Gid
+	}
+	return out, wrong
+}
+
+// open opens the directories of the user's. One that is root's still, since making
+// the tree was cut short, is empty and needs nobody to empty it.
+func (t *Trash) open() error {
+	dirs, err := os.ReadDir(filepath.Join(t.path, "d"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, d := range dirs {
+		f, err := os.OpenFile(filepath.Join(t.path, "d", d.Name()), unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+		if err != nil {
+			return err
+		}
+		var st unix.Stat_t
+		err = unix.Fstat(int(f.Fd()), &st)
+		switch {
+		case err == nil && st.Uid == t.UID:
+			t.Dirs, t.GID = append(t.Dirs, f), st.Gid
+			continue
+		case err == nil && int(st.Uid) != os.Geteuid():
+			err = fmt.Errorf("%s is not the directory of uid %d", f.Name(), t.UID)
+		}
+		f.Close()
+		if err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // Remove removes a tree whose directories have been emptied. It goes no deeper
