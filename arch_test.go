@@ -91,6 +91,11 @@ var table = arch.Rules{
 		"github.com/vishvananda/netlink":         {"netns"},
 		"github.com/opencontainers/runtime-spec": {"internal/jail", "internal/policy", "runtime/...", "internal/daemon"},
 	},
+	// What goproxy would do besides opening tunnels, and its CA, whose key everyone has.
+	Never: []string{
+		"GoproxyCa", "CA_CERT", "CA_KEY", "TLSConfigFromCA", "OkConnect", "MitmConnect", "HTTPMitmConnect", "ConnectAccept",
+		"ConnectMitm", "ConnectHTTPMitm", "AlwaysMitm", "AllowHTTP2",
+	},
 }
 
 func TestTheHouseKeepsItsShape(t *testing.T) {
@@ -119,6 +124,7 @@ func TestTheShapeCheckSeesAPlantedViolation(t *testing.T) {
 	plant("creds/a.go", "package creds\nimport _ \"github.com/omnijail/omnijail/mitm\"\n")
 	plant("mitm/b.go", "package mitm\nimport _ \"github.com/cilium/ebpf/asm\"\n")
 	plant("internal/daemon/c.go", "package daemon\nimport \"golang.org/x/sys/unix\"\nvar _ = unix.Setns\n")
+	plant("mitm/explicit/d.go", "package explicit\nfunc f(p *T) { p.AllowHTTP2 = true }\n")
 	plant("internal/egress/fine.go", "package egress\nimport _ \"net/netip\"\n")
 
 	found, err := table.Check(root)
@@ -129,13 +135,14 @@ func TestTheShapeCheckSeesAPlantedViolation(t *testing.T) {
 	for _, want := range []string{
 		"creds/a.go imports mitm",
 		"mitm/b.go imports github.com/cilium/ebpf/asm, which is for netns/bpf alone",
+		"mitm/explicit/d.go uses AllowHTTP2, which nothing may",
 		"internal/daemon/c.go uses unix.Setns, which is for netns, internal/spawn, internal/confine alone",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("not found: %s\nin:\n%s", want, got)
 		}
 	}
-	if len(found) != 3 {
-		t.Errorf("want 3 violations, got:\n%s", got)
+	if len(found) != 4 {
+		t.Errorf("want 4 violations, got:\n%s", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -27,6 +28,8 @@ type Rules struct {
 	// Sole maps an import path, or a selector such as unix.Setns, to the folders
 	// that alone may use it, in tests too.
 	Sole map[string][]string
+	// Never are names that no code but a test's may use, of whatever they are.
+	Never []string
 }
 
 // Check returns the violations in the tree below root, one a line, sorted.
@@ -76,6 +79,9 @@ func (r Rules) file(name, rel string) (out []string, err error) {
 		}
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && !test && slices.Contains(r.Never, id.Name) {
+			out = append(out, fmt.Sprintf("%s uses %s, which nothing may", rel, id.Name))
+		}
 		if sel, ok := n.(*ast.SelectorExpr); ok {
 			if x, ok := sel.X.(*ast.Ident); ok {
 				use := x.Name + "." + sel.Sel.Name
