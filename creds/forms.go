@@ -33,6 +33,7 @@ func (b Binding) forms(value string) []string {
 func variants(v string) []string {
 	out := []string{v, reversed(v), hex.EncodeToString([]byte(v))}
 	out = append(out, base64Of(v)...)
+	out = append(out, eachByte(v, "%c\x00"), eachByte(v, "\x00%c")) // UTF-16 of ASCII
 	out = append(out, url.QueryEscape(v), url.PathEscape(v), eachByte(v, "%%%02x"))
 	out = append(out, jsonOf(v)...)
 	out = append(out, html.EscapeString(v), strings.NewReplacer("&#34;", "&quot;", "&#39;", "&apos;").Replace(html.EscapeString(v)))

@@ -90,6 +90,7 @@ func TestA58_FormsOfASecret(t *testing.T) {
 		"html":           "<b>gh&#34;p/Zq7+Wm&lt;3&amp;Lr9$Tx 2Vé8</b>",
 		"all percent":    eachByte(scrubbed, "%%%02X"),
 		"all json":       eachByte(scrubbed, `\u%04X`),
+		"utf-16":         eachByte("first-value-of-b0", "%c\x00"),
 		"basic":          "Basic " + basic,
 		"basic unpadded": strings.TrimRight(basic, "="),
 		"basic in hex":   hex.EncodeToString([]byte(basic)),

@@ -52,6 +52,9 @@ func (v *vault) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Trailer", "X-Echo")
 		io.WriteString(w, "body")
 		w.Header().Set("X-Echo", v.kept)
+	case "/announced":
+		w.Header().Set("Trailer", strings.TrimPrefix(v.kept, "Bearer "))
+		io.WriteString(w, "body")
 	case "/events":
 		w.Header().Set("Content-Type", "text/event-stream")
 		for i := range v.kept {
@@ -84,14 +87,17 @@ func storeAndFetch(t *testing.T, o labOptions) *lab {
 }
 
 func TestS19_StoreAndFetch(t *testing.T) {
-	for _, surface := range []string{"body", "header", "name", "location", "hex", "trailer", "events"} {
+	for _, surface := range []string{"body", "header", "name", "location", "hex", "trailer", "announced", "events"} {
 		for _, http2 := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, upstream over HTTP/2 %v", surface, http2), func(t *testing.T) {
 				l := storeAndFetch(t, labOptions{http2: http2})
 				resp, body := l.ask(send("GET", "/"+surface))
 				text := fmt.Sprint(resp.Header, resp.Trailer, body)
 				io.WriteString(&l.heard, text)
-				if surface != "name" && !strings.Contains(text, "************") {
+				if strings.Contains(strings.ToLower(text+l.heard.String()), secretValue) {
+					t.Errorf("the jail has the secret: %s", text)
+				}
+				if surface != "name" && surface != "announced" && !strings.Contains(text, "************") {
 					t.Errorf("the reply is not masked: %s", text)
 				}
 				l.reflection(t, audit.Allow)

@@ -39,7 +39,9 @@ func (x *exchange) search(ctx context.Context, resp *http.Response) error {
 		return err
 	}
 	table := x.g.Table
-	if err := x.reflected(ctx, searchHeader(table, resp.Header)); err != nil {
+	// The names of trailers are announced in the head.
+	hits := searchHeader(table, resp.Header) + searchHeader(table, resp.Trailer)
+	if err := x.reflected(ctx, hits); err != nil {
 		return err
 	}
 	if resp.StatusCode == http.StatusSwitchingProtocols {
