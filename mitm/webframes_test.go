@@ -79,3 +79,48 @@ func TestS19_FramesThatCouldHideASecret(t *testing.T) {
 		}
 	}
 }
+
+// FuzzWebFrames: whatever a server sends, what goes on is whole frames or a beginning
+// of one, without the secret in a message; where the stream is cut has no meaning.
+func FuzzWebFrames(f *testing.F) {
+	f.Add([]byte("\x01\x03abc\x80\x23"+secretValue), uint8(3))
+	f.Add([]byte("\x82\x7e\x00\x80"+pad(128)+"\x88\x00"), uint8(1))
+	table, err := creds.NewTable([]creds.Binding{bearer("good.test")})
+	if err != nil {
+		f.Fatal(err)
+	}
+	s, err := creds.NewSecret([]byte(secretValue))
+	if err != nil {
+		f.Fatal(err)
+	}
+	table.Resolve(0, 1, s, nil)
+	run := func(r io.Reader) ([]byte, error) {
+		return io.ReadAll(newWebFrames(r, table.NewScrubber, func(int) error { return nil }))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte, cut uint8) {
+		whole, err := run(bytes.NewReader(sent))
+		parts, again := run(&pieced{sent, int(cut%32) + 1})
+		if !bytes.Equal(whole, parts) || err != again {
+			t.Fatalf("%q becomes %q or %q (%v, %v)", sent, whole, parts, err, again)
+		}
+		frames := newWebFrames(bytes.NewReader(whole), new(creds.Table).NewScrubber, func(int) error { return nil })
+		if clean, err := io.ReadAll(frames); err != nil || bytes.Contains(clean, []byte(secretValue)) {
+			t.Fatalf("%q: %v", clean, err)
+		}
+	})
+}
+
+// pieced gives n bytes at a time.
+type pieced struct {
+	rest []byte
+	n    int
+}
+
+func (p *pieced) Read(b []byte) (int, error) {
+	if len(p.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, p.rest[:min(p.n, len(p.rest))])
+	p.rest = p.rest[n:]
+	return n, nil
+}
