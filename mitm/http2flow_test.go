@@ -198,6 +198,7 @@ func TestHTTP2LongStreamEnds(t *testing.T) {
 		io.WriteString(w, "event\n")
 		w.(http.Flusher).Flush()
 		<-req.Context().Done()
+		panic(http.ErrAbortHandler) // an end now could still get through
 	}}))
 	resp, err := c.Get("https://api.test/events")
 	if err != nil {

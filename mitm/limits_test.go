@@ -269,6 +269,7 @@ func TestClose(t *testing.T) {
 	c := r.dialTLS(r.serve("api.test:443", &seen{then: func(w http.ResponseWriter, req *http.Request) {
 		close(arrived)
 		<-req.Context().Done()
+		panic(http.ErrAbortHandler) // an answer now could still get through
 	}}), "api.test")
 	io.WriteString(c, "GET / HTTP/1.1\r\nHost: api.test\r\n\r\n")
 	<-arrived
