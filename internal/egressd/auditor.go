@@ -26,7 +26,7 @@ func (a *auditor) Done(id string, e mitm.Event) { a.ledger.note(a.event(id, e)) 
 
 func (a *auditor) event(id string, e mitm.Event) wire.Event {
 	w := wire.Event{
-		Jail: a.jail, ID: id, Kind: e.Kind, Decision: e.Decision, Code: e.Code,
+		Jail: a.jail, Generation: e.Generation, ID: id, Kind: e.Kind, Decision: e.Decision, Code: e.Code,
 		Status: uint16(min(max(e.Status, 0), math.MaxUint16)), BytesIn: e.BytesIn, BytesOut: e.BytesOut, Millis: e.Millis,
 		Rule: int32(e.Rule), Nearest: int32(e.Nearest), Binding: int32(e.Binding),
 		Name: e.Name, Method: e.Method, Path: e.Path, Address: e.Address,

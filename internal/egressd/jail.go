@@ -4,11 +4,11 @@ import (
 	"context"
 	"io"
 	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 
-	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
-	"github.com/omnijail/omnijail/internal/egress"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 	"github.com/omnijail/omnijail/mitm"
 	"github.com/omnijail/omnijail/netns/dnsstub"
@@ -17,8 +17,7 @@ import (
 // jail is what the egress process holds of one jail.
 type jail struct {
 	id    string
-	spec  wire.Spec
-	table *creds.Table
+	now   atomic.Pointer[inForce]
 	ca    *mitm.CA
 	proxy *mitm.Proxy
 
@@ -30,7 +29,8 @@ type jail struct {
 
 	mu          sync.Mutex
 	closed      bool
-	credentials []credential // per binding
+	credentials map[uint16]*credential // values of the policy in force, by number
+	had         map[uint16]bool        // numbers that were given
 }
 
 // attach builds a jail and answers with its placeholders and CA.
@@ -41,8 +41,9 @@ func (p *process) attach(m wire.Attach) error {
 		return p.answer(m.Seq, status)
 	}
 	p.jails[j.id] = j
-	cached := p.fromCache(j)
-	return p.conn.SendMessage(wire.Answer{Seq: m.Seq, Env: j.table.Placeholders(), CADER: j.ca.DER(), Cached: cached})
+	return p.conn.SendMessage(wire.Answer{
+		Seq: m.Seq, Env: j.now.Load().table.Placeholders(), CADER: j.ca.DER(), Cached: p.fromCache(j, slices.Collect(maps.Values(j.credentials))),
+	})
 }
 
 func (p *process) build(m wire.Attach) (*jail, wire.Status) {
@@ -52,17 +53,22 @@ func (p *process) build(m wire.Attach) (*jail, wire.Status) {
 	if _, twice := p.jails[m.Jail]; twice {
 		return nil, wire.DoubleJail
 	}
-	j := &jail{id: m.Jail}
-	if err := wire.Unseal(m.Spec, &j.spec); err != nil || len(j.spec.Keys) > len(j.spec.Bindings) {
+	j := &jail{id: m.Jail, credentials: map[uint16]*credential{}, had: map[uint16]bool{}}
+	var spec wire.Spec
+	if err := wire.Unseal(m.Spec, &spec); err != nil {
 		return nil, wire.BadConfig
 	}
-	rules, err := egress.Compile(j.spec.Rules)
-	if err != nil {
-		return nil, wire.BadRules
+	first, status := newPolicy(spec, nil)
+	if status != wire.OK {
+		return nil, status
 	}
-	if j.table, err = creds.NewTable(j.spec.Bindings); err != nil {
+	fresh, ok := j.values(first, nil)
+	if !ok {
 		return nil, wire.BadBindings
 	}
+	j.take(fresh)
+	j.now.Store(first)
+	var err error
 	if j.ca, err = mitm.NewCA(); err != nil {
 		return nil, wire.NoCA
 	}
@@ -71,9 +77,8 @@ func (p *process) build(m wire.Attach) (*jail, wire.Status) {
 		return nil, wire.BadSocket
 	}
 	j.closes = socks.closers()
-	j.credentials = make([]credential, len(j.spec.Bindings))
 	j.ctx, j.cancel = context.WithCancel(context.Background())
-	if status := p.serveJail(j, rules, socks); status != wire.OK {
+	if status := p.serveJail(j, socks); status != wire.OK {
 		j.close()
 		return nil, status
 	}
@@ -81,23 +86,21 @@ func (p *process) build(m wire.Attach) (*jail, wire.Status) {
 }
 
 // serveJail starts the DNS stub and the proxy on the jail's sockets.
-func (p *process) serveJail(j *jail, rules *egress.Rules, s sockets) wire.Status {
+func (p *process) serveJail(j *jail, s sockets) wire.Status {
 	names := dnsstub.NewNames()
 	auditor := &auditor{ledger: p.ledger, jail: j.id}
 	refused := auditor.watchNames(j.ctx)
 	j.told = refused.told
 	dns := dnsstub.Config{
-		Allowed: rules.AllowsName, Listed: listed(j.spec.Rules), Names: names,
+		Allowed: func(host string) bool { return j.now.Load().rules.AllowsName(host) },
+		Listed:  func(host string) bool { return j.now.Load().listed[host] },
+		Names:   names,
 		Denied:  func(name, _ string) { refused.tell(name, audit.CodeNameDenied) },
 		Limited: func(name string, _ error) { refused.tell(name, audit.CodeFlood) },
 	}
 	proxy, err := mitm.New(mitm.Config{
 		Jail: j.id, Names: names, CA: j.ca, Audit: auditor, DNS: servesTCP(dns), Admit: dns.Admit,
-		Policy: mitm.Policy{
-			Rules: rules, Table: j.table, Dial: p.dialer(j.spec), Stale: p.stale(j),
-			GitHosts: j.spec.GitHosts, BodyDeny: j.spec.BodyDeny, Freeze: j.spec.Freeze,
-			OnReflection: mitm.Reflection(j.spec.OnReflection),
-		},
+		Policy: p.policy(j, 0, j.now.Load()),
 	})
 	if err != nil {
 		return wire.BadConfig
@@ -113,16 +116,6 @@ func (p *process) serveJail(j *jail, rules *egress.Rules, s sockets) wire.Status
 		go p.until(j, func() error { return dnsstub.Serve(c, dns) })
 	}
 	return wire.OK
-}
-
-// listed reports which names a rule has in full; the others come from a wildcard,
-// and a jail can make up any number of them.
-func listed(rules []egress.Rule) func(host string) bool {
-	hosts := map[string]bool{}
-	for _, r := range rules {
-		hosts[r.Host] = true
-	}
-	return func(host string) bool { return hosts[host] }
 }
 
 func (p *process) dialer(spec wire.Spec) *mitm.Dialer {
@@ -174,8 +167,6 @@ func (j *jail) close() {
 	defer j.mu.Unlock()
 	j.closed = true
 	for _, c := range j.credentials {
-		if c.expiry != nil {
-			c.expiry.Stop()
-		}
+		c.stop()
 	}
 }

@@ -39,6 +39,8 @@ func (p *process) handle(m wire.Message) error {
 		return p.answer(m.Seq, p.hello(m))
 	case wire.Attach:
 		return p.attach(m)
+	case wire.Replace:
+		return p.replace(m)
 	case wire.Secret:
 		return p.secret(m)
 	case wire.Detach:

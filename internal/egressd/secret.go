@@ -15,78 +15,80 @@ const firstGeneration = 1
 
 // secret takes one delivery. Reading waits for a source, so it happens aside.
 func (p *process) secret(m wire.Secret) error {
-	j, ok := p.jails[m.Jail]
-	if !ok || !j.newer(m) {
+	var c *credential
+	if j, ok := p.jails[m.Jail]; ok {
+		c = j.newer(m.Binding, m.Generation)
+	}
+	if c == nil {
 		closeFiles(m.Value, m.Stderr)
 		return p.conn.SendMessage(wire.Outcome{Jail: m.Jail, Binding: m.Binding, Generation: m.Generation, Result: wire.Unknown})
 	}
-	go p.deliver(j, m)
+	go p.deliver(p.jails[m.Jail], c, m)
 	return nil
 }
 
-// newer reports whether m is for a binding of the jail and younger than what came
-// for it before.
-func (j *jail) newer(m wire.Secret) bool {
+// newer returns the jail's value of that number if generation is younger than what
+// came for it before.
+func (j *jail) newer(number uint16, generation uint64) *credential {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	i := int(m.Binding)
-	if i >= len(j.credentials) || m.Generation <= j.credentials[i].generation {
-		return false
+	c := j.credentials[number]
+	if c == nil || generation <= c.generation {
+		return nil
 	}
-	j.credentials[i].generation = m.Generation
-	return true
+	c.generation = generation
+	return c
 }
 
-func (p *process) deliver(j *jail, m wire.Secret) {
+func (p *process) deliver(j *jail, c *credential, m wire.Secret) {
 	defer closeFiles(m.Value, m.Stderr)
 	s, result := readValue(m.By, m.Value)
 	if result == wire.Got && j.tooShort(s) {
 		result = wire.TooShort
 	}
-	i, binding := int(m.Binding), j.spec.Bindings[m.Binding]
 	var text string
 	switch {
 	case result == wire.Got:
-		p.cache.put(j.key(i), s)
-		j.resolve(i, m.Generation, s)
-		p.refreshAfter(j, m.Binding, m.Generation)
+		p.cache.put(c.key, s)
+		j.resolve(c, m.Generation, s)
+		p.refreshAfter(j, c)
 	case result == wire.NoValue:
 		// Only here is the text passed on: no byte of a value was seen, so none
 		// can stand in it.
-		j.fail(i, m.Generation, result, binding.Optional || m.By == wire.ByDrop)
+		j.fail(c, m.Generation, result, c.binding.Optional || m.By == wire.ByDrop)
 		text = readText(m.Stderr)
 	default:
-		j.fail(i, m.Generation, result, false)
+		j.fail(c, m.Generation, result, false)
 	}
 	// This fails only when the daemon is gone, and then so are we.
 	p.conn.SendMessage(wire.Outcome{Jail: j.id, Binding: m.Binding, Generation: m.Generation, Result: result, Text: text})
 }
 
-func (j *jail) resolve(i int, generation uint64, s creds.Secret) {
-	j.table.Resolve(i, generation, s, nil)
+func (j *jail) resolve(c *credential, generation uint64, s creds.Secret) {
+	c.table.Resolve(c.row, generation, s, nil)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.credentials[i].resolved = true
+	c.resolved = true
 }
 
 // tooShort reports whether a value must not be used, because replies are to be
 // masked and a mask would confirm a guess of it.
 func (j *jail) tooShort(s creds.Secret) bool {
-	return s.Len() < creds.MinMasked && mitm.Reflection(j.spec.OnReflection).Masks() || s.Len() < creds.MinSearched
+	return s.Len() < creds.MinMasked && mitm.Reflection(j.now.Load().spec.OnReflection).Masks() || s.Len() < creds.MinSearched
 }
 
 // fail tells who waits why there is no value. A value that a refresh could not
 // replace stays: whether it is still good is the bound host's to say.
-func (j *jail) fail(i int, generation uint64, r wire.Result, drop bool) {
+func (j *jail) fail(c *credential, generation uint64, r wire.Result, drop bool) {
 	j.mu.Lock()
-	resolved := j.credentials[i].resolved
+	resolved := c.resolved
 	j.mu.Unlock()
 	switch {
 	case resolved:
 	case drop:
-		j.table.Drop(i)
+		c.table.Drop(c.row)
 	default:
-		j.table.Resolve(i, generation, creds.Secret{}, reasonOf(r))
+		c.table.Resolve(c.row, generation, creds.Secret{}, reasonOf(r))
 	}
 }
 
@@ -105,24 +107,24 @@ func reasonOf(r wire.Result) error {
 }
 
 // key names the value of binding i in the cache; empty: it is not kept.
-func (j *jail) key(i int) string {
-	if i < len(j.spec.Keys) {
-		return j.spec.Keys[i]
+func key(spec wire.Spec, i int) string {
+	if i < len(spec.Keys) {
+		return spec.Keys[i]
 	}
 	return ""
 }
 
-// fromCache resolves what is still at hand and returns those bindings.
-func (p *process) fromCache(j *jail) (cached []uint16) {
-	for i := range j.spec.Bindings {
-		s, ok := p.cache.get(j.key(i))
+// fromCache resolves what is still at hand of new values and returns their numbers.
+func (p *process) fromCache(j *jail, fresh []*credential) (cached []uint16) {
+	for _, c := range fresh {
+		s, ok := p.cache.get(c.key)
 		if !ok || j.tooShort(s) {
 			continue
 		}
-		j.newer(wire.Secret{Binding: uint16(i), Generation: firstGeneration})
-		j.resolve(i, firstGeneration, s)
-		p.refreshAfter(j, uint16(i), firstGeneration)
-		cached = append(cached, uint16(i))
+		j.newer(c.number, firstGeneration)
+		j.resolve(c, firstGeneration, s)
+		p.refreshAfter(j, c)
+		cached = append(cached, c.number)
 	}
 	return cached
 }

@@ -137,8 +137,8 @@ func TestStaleValueIsAskedForOnce(t *testing.T) {
 	}
 	defer conn.Close()
 	p := newProcess(conn)
-	j := &jail{id: testJail, credentials: []credential{{generation: 4}}}
-	stale := p.stale(j)
+	j := &jail{id: testJail, credentials: map[uint16]*credential{0: {generation: 4}}}
+	stale := p.stale(j, &inForce{})
 	stale(0)
 	stale(0)
 	conn.SendMessage(wire.Gone{Jail: testJail})

@@ -45,14 +45,14 @@ const (
 	maxBindings = 256
 )
 
-// Answer is the reply to a Hello, Attach, Detach or Freeze. The last three fields
-// belong to an Attach.
+// Answer is the reply to a Hello, Attach, Detach, Freeze or Replace. The last three
+// fields belong to an Attach; a Replace has no certificate.
 type Answer struct {
 	Seq    uint32
 	Status Status
 	Env    map[string]string // placeholders by variable
 	CADER  []byte            // the jail's CA certificate, opaque
-	Cached []uint16          // bindings whose value was still at hand: no Secret is needed
+	Cached []uint16          // numbers of values that were still at hand: no Secret is needed
 }
 
 // Placeholders returns the variables of the answer that the bindings ask for.

@@ -12,11 +12,11 @@
 //
 // The conversation:
 //
-//	daemon → egress    Hello, Attach, Secret, Detach, Ack, Freeze
+//	daemon → egress    Hello, Attach, Secret, Detach, Ack, Freeze, Replace
 //	egress → daemon    Answer, Event, Outcome, Refresh, Gone
 //
-// Hello, Attach, Detach and Freeze are each answered by one Answer that repeats
-// their sequence number. A Secret is answered by an Outcome, when the value was
+// Hello, Attach, Detach, Freeze and Replace are each answered by one Answer that
+// repeats their sequence number. A Secret is answered by an Outcome, when the value was
 // read. An Event without NoAck waits for its Ack: what it describes happens only
 // after the daemon has written it down.
 package wire

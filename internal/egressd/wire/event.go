@@ -37,25 +37,26 @@ var decisions = []audit.Decision{audit.Allow, audit.Deny}
 // Event is one record as the egress process states it. The daemon fills in who,
 // which policy and which rule text; the strings are a jail's bytes.
 type Event struct {
-	Jail      string
-	Seq       uint32 // what the Ack repeats
-	NoAck     bool
-	ID        string // of the request's first record; empty on the first
-	Kind      audit.Kind
-	Decision  audit.Decision
-	Code      audit.Code
-	Status    uint16 // HTTP status, 0 when there was none
-	BytesIn   uint64
-	BytesOut  uint64
-	Millis    uint32
-	Rule      int32 // index in the Spec's rules, -1 for none
-	Nearest   int32
-	Binding   int32 // index in the Spec's bindings, -1 for none
-	Authority string
-	Name      string
-	Address   netip.Addr // that was not dialled, where one was the reason
-	Method    string
-	Path      string
+	Jail       string
+	Generation uint32 // of the Spec that Rule, Nearest and Binding are indexes into
+	Seq        uint32 // what the Ack repeats
+	NoAck      bool
+	ID         string // of the request's first record; empty on the first
+	Kind       audit.Kind
+	Decision   audit.Decision
+	Code       audit.Code
+	Status     uint16 // HTTP status, 0 when there was none
+	BytesIn    uint64
+	BytesOut   uint64
+	Millis     uint32
+	Rule       int32 // index in the Spec's rules, -1 for none
+	Nearest    int32
+	Binding    int32 // index in the Spec's bindings, -1 for none
+	Authority  string
+	Name       string
+	Address    netip.Addr // that was not dialled, where one was the reason
+	Method     string
+	Path       string
 }
 
 func (e Event) encode() (Frame, error) {
@@ -87,6 +88,7 @@ func (e Event) encode() (Frame, error) {
 	b.text(e.Method, MaxMethod)
 	b.text(e.Path, MaxPath)
 	b.text(string(e.Address.AsSlice()), maxAddress)
+	b.u32(e.Generation)
 	f.Body = b
 	return f, nil
 }
@@ -105,6 +107,7 @@ func decodeEvent(f Frame) (Event, error) {
 	e.Authority, e.Name = r.text(MaxAuthority), r.text(MaxName)
 	e.Method, e.Path = r.text(MaxMethod), r.text(MaxPath)
 	e.Address = r.address()
+	e.Generation = r.u32()
 	return e, r.end()
 }
 

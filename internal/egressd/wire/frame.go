@@ -18,6 +18,7 @@ const (
 	KindDetach
 	KindAck
 	KindFreeze
+	KindReplace
 )
 
 // The kinds that an egress process may send.

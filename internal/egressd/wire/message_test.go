@@ -20,7 +20,7 @@ var upward = []Message{
 	Answer{Seq: 3, Env: map[string]string{"GH_TOKEN": "oa_cred_x", "A": "b"}, CADER: []byte{0x30, 0}, Cached: []uint16{0, 7}},
 	Event{Jail: testJail, Seq: 9, Kind: audit.KindRequest, Decision: audit.Deny, Code: audit.CodeNoRule,
 		Rule: -1, Nearest: 3, Binding: -1, Authority: "a.test:443", Method: "GET", Path: "/x", Address: netip.MustParseAddr("10.0.0.1")},
-	Event{Jail: testJail, NoAck: true, ID: "00ff00ff", Kind: audit.KindDone, Decision: audit.Allow, Code: audit.CodeAllowed,
+	Event{Jail: testJail, Generation: 7, NoAck: true, ID: "00ff00ff", Kind: audit.KindDone, Decision: audit.Allow, Code: audit.CodeAllowed,
 		Status: 200, BytesIn: 1 << 40, BytesOut: 2, Millis: 3, Rule: 1999, Nearest: -1, Binding: 255},
 	Event{Jail: testJail, Kind: audit.KindDNS, Decision: audit.Deny, Code: audit.CodeNameDenied, Name: "\x1b]52;evil", Rule: -1, Nearest: -1, Binding: -1},
 	Outcome{Jail: testJail, Binding: 3, Generation: 4, Result: Late, Text: "no\x00t"},

@@ -77,6 +77,24 @@ type Freeze struct {
 
 func (m Freeze) encode() (Frame, error) { return jailFrame(KindFreeze, m.Seq, m.Jail) }
 
+// Replace gives a jail another policy: its Spec, a sealed memfd. Generation counts
+// them, from 1; Attach brought number 0. After an Answer that is not OK the former
+// policy is in force as it was.
+type Replace struct {
+	Seq        uint32
+	Jail       string
+	Generation uint32
+	Spec       *os.File
+}
+
+func (m Replace) encode() (Frame, error) {
+	f, err := jailFrame(KindReplace, m.Seq, m.Jail)
+	b := fields(f.Body)
+	b.u32(m.Generation)
+	f.Body, f.Files = b, []*os.File{m.Spec}
+	return f, err
+}
+
 func jailFrame(k Kind, seq uint32, jail string) (Frame, error) {
 	var b fields
 	if err := b.jail(jail); err != nil {
@@ -97,8 +115,8 @@ const (
 	deliveryLimit
 )
 
-// Secret gives the value of one binding, unread by the daemon. Stderr, the read
-// end of a pipe, may be nil.
+// Secret gives the value of one binding, unread by the daemon. Binding is the value's
+// number, see Spec.Number. Stderr, the read end of a pipe, may be nil.
 type Secret struct {
 	Jail       string
 	Binding    uint16

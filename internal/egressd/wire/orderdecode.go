@@ -20,6 +20,8 @@ func DecodeDown(f Frame) (m Message, err error) {
 		var jail string
 		jail, err = decodeJail(f)
 		m = Freeze{Seq: f.Seq, Jail: jail}
+	case KindReplace:
+		m, err = decodeReplace(f)
 	case KindAck:
 		m, err = decodeAck(f)
 	default:
@@ -67,6 +69,15 @@ func decodeAttach(f Frame) (Attach, error) {
 		for i, slot := range slots {
 			*slot = f.Files[i]
 		}
+	}
+	return m, r.end()
+}
+
+func decodeReplace(f Frame) (Replace, error) {
+	r := reader{b: f.Body}
+	m := Replace{Seq: f.Seq, Jail: r.jail(), Generation: r.u32()}
+	if r.files(f, 1) {
+		m.Spec = f.Files[0]
 	}
 	return m, r.end()
 }

@@ -19,7 +19,7 @@ const (
 // MaxText is the most that is kept of what a source wrote to its stderr, in bytes.
 const MaxText = 4 << 10
 
-// Outcome says what became of a Secret. Text is what the source wrote to its
+// Outcome says what became of a Secret, whose Binding it repeats. Text is what the source wrote to its
 // stderr, the value itself masked: a program's bytes, to be shown escaped.
 type Outcome struct {
 	Jail       string
@@ -78,7 +78,7 @@ func decodeRefresh(f Frame) (Refresh, error) {
 
 func (r *reader) binding() uint16 {
 	i := r.u16()
-	if int(i) >= maxBindings {
+	if i >= MaxNumbers {
 		r.fail("binding %d out of range", i)
 	}
 	return i

@@ -30,12 +30,26 @@ type Exemption struct {
 type Spec struct {
 	Rules        []egress.Rule             `json:"rules,omitempty"`
 	Bindings     []creds.Binding           `json:"bindings,omitempty"`
-	Keys         []string                  `json:"keys,omitempty"`  // one per binding: names its value in the cache; empty: never kept
-	Hosts        map[string]netip.AddrPort `json:"hosts,omitempty"` // upstream.hosts of this policy alone, by "name:port"
+	Keys         []string                  `json:"keys,omitempty"`    // one per binding: names its value in the cache; empty: never kept
+	Numbers      []uint16                  `json:"numbers,omitempty"` // one per binding: see Number; none: in their order
+	Hosts        map[string]netip.AddrPort `json:"hosts,omitempty"`   // upstream.hosts of this policy alone, by "name:port"
 	AllowPrivate bool                      `json:"allow_private,omitempty"`
 	Denied       []netip.Prefix            `json:"denied,omitempty"`        // deny_addresses
 	GitHosts     []string                  `json:"git_hosts,omitempty"`     // hosts whose git@ remotes the jail rewrites to https
 	BodyDeny     bool                      `json:"body_deny,omitempty"`     // placeholder_in_body: deny
 	Freeze       bool                      `json:"freeze,omitempty"`        // on_misuse: freeze
 	OnReflection string                    `json:"on_reflection,omitempty"` // "mask", "abort" or "freeze"; empty is mask
+}
+
+// MaxNumbers is how many values a jail can have had in its life.
+const MaxNumbers = 4096
+
+// Number is the number of binding i's value, by which Secret, Outcome and Refresh
+// name it. A binding that stays with its sources keeps its number in the Spec of a
+// Replace; every other has one that the jail has not had before.
+func (s Spec) Number(i int) uint16 {
+	if len(s.Numbers) > 0 {
+		return s.Numbers[i]
+	}
+	return uint16(i)
 }
