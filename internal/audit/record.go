@@ -32,6 +32,7 @@ const (
 	KindDenial     Kind = "denial"     // a refusal outside the network: file, limit, access
 	KindReflection Kind = "reflection" // a reply held a secret, which was masked or refused
 	KindJournal    Kind = "journal"    // the journal about itself: a repaired end
+	KindPolicy     Kind = "policy"     // a live jail was given another policy
 )
 
 // Decision is allow or deny.
@@ -55,6 +56,8 @@ type Record struct {
 	UID        uint32    `json:"uid"`
 	ID         string    `json:"id,omitempty"` // what why takes; 8 hex digits
 	Policy     string    `json:"policy,omitempty"`
+	Generation uint32    `json:"generation,omitempty"` // how often the jail's policy had been changed
+	Digest     string    `json:"digest,omitempty"`     // of the policy, where it is the subject
 	Authority  string    `json:"authority,omitempty"`
 	Method     string    `json:"method,omitempty"`
 	Path       string    `json:"path,omitempty"`

@@ -14,6 +14,7 @@ type deniedAs struct {
 	kind                           Kind
 	jail, authority, method, path  string
 	code, credential, rule, policy string
+	generation                     uint32
 }
 
 // repeats counts identical denials, so that a loop of them costs the journal a
@@ -32,7 +33,7 @@ type repeat struct {
 func newRepeats() repeats { return repeats{map[deniedAs]*repeat{}} }
 
 func keyOf(r Record) deniedAs {
-	return deniedAs{r.UID, r.Kind, r.Jail, r.Authority, r.Method, r.Path, r.Code, r.Credential, r.Rule, r.Policy}
+	return deniedAs{r.UID, r.Kind, r.Jail, r.Authority, r.Method, r.Path, r.Code, r.Credential, r.Rule, r.Policy, r.Generation}
 }
 
 func counts(r Record) bool { return r.Decision == Deny && r.Kind != KindDone && r.Count == 0 }

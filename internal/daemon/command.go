@@ -51,7 +51,7 @@ func (v View) Enter(id jail.ID) (*Visit, *api.Error) {
 }
 
 // Made is the plan that made the jail.
-func (v *Visit) Made() *Plan { return v.j.plan }
+func (v *Visit) Made() *Plan { return v.j.plan() }
 
 // Leave gives the place back.
 func (v *Visit) Leave() { v.j.inside.Done() }

@@ -15,7 +15,14 @@ import (
 // and credential are looked up here by number: the process cannot put words in
 // the daemon's mouth.
 func (j *liveJail) record(e wire.Event) (audit.Record, error) {
-	spec := j.spec
+	spec, err := j.specOf(e.Generation)
+	if err != nil {
+		return audit.Record{}, err
+	}
+	if spec == nil { // what it says of rules cannot be looked up any more
+		spec = &jail.Spec{Policy: j.spec().Policy}
+		e.Rule, e.Nearest, e.Binding = -1, -1, -1
+	}
 	for _, i := range []int32{e.Rule, e.Nearest} {
 		if int(i) >= len(spec.Rules) {
 			return audit.Record{}, fmt.Errorf("%w: a rule that the jail does not have", wire.ErrProtocol)
@@ -25,7 +32,7 @@ func (j *liveJail) record(e wire.Event) (audit.Record, error) {
 		return audit.Record{}, fmt.Errorf("%w: a binding that the jail does not have", wire.ErrProtocol)
 	}
 	rec := audit.Record{
-		Kind: e.Kind, Jail: j.id.String(), UID: j.owner, Policy: spec.Policy.Name, ID: e.ID,
+		Kind: e.Kind, Jail: j.id.String(), UID: j.owner, Policy: spec.Policy.Name, Generation: e.Generation, ID: e.ID,
 		Authority: audit.Escape(e.Authority), Method: audit.Escape(e.Method), Path: audit.Escape(e.Path),
 		Decision: e.Decision, Code: string(e.Code), Status: int(e.Status),
 		BytesIn: e.BytesIn, BytesOut: e.BytesOut, Millis: e.Millis, By: "egress",
@@ -90,6 +97,7 @@ var reasons = map[audit.Code]string{
 	audit.CodeFrozen:          "this jail's network is frozen after a misused placeholder or secrets in replies",
 	audit.CodeUpgrade:         "it asks for another protocol, such as WebSocket, and no rule opens that",
 	audit.CodeReflection:      "the reply held a secret of this jail",
+	audit.CodePolicyChanged:   "it was under way when the policy was changed, and is no longer allowed",
 }
 
 func reason(spec *jail.Spec, e wire.Event) string {

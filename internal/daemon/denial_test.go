@@ -26,7 +26,7 @@ func denial(code audit.Code, change func(*wire.Event)) wire.Event {
 }
 
 func TestARefusalInWords(t *testing.T) {
-	withRules := testJail(t, nil).spec
+	withRules := testJail(t, nil).spec()
 	git, _ := egress.ParseAuthority("github.com", 443)
 	withGit := *withRules
 	withGit.Bindings = []creds.Binding{{Type: creds.GH, Targets: []creds.Target{{Authority: git, Scheme: creds.SchemeBasic}}}}
@@ -58,7 +58,7 @@ func TestARefusalInWords(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := testJail(t, nil)
-			j.spec = c.spec
+			j.rule(c.spec)
 			r, err := j.record(c.event)
 			if err != nil {
 				t.Fatal(err)

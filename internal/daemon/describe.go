@@ -14,10 +14,10 @@ func (j *liveJail) describe() api.Jail {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	out := api.Jail{
-		ID: j.id.String(), UID: j.owner, Policy: j.spec.Policy.Name, Origin: j.spec.Policy.Origin,
-		Backend: j.backend, Started: j.started, Bindings: describeBindings(j.spec.Bindings), Notes: slices.Clone(j.notes), Exposed: slices.Clone(j.exposed),
-		Session: j.session, State: api.StateUp, Commands: len(j.commands), Cwd: j.spec.View.Cwd,
-		Limits: policy.LimitLines(j.spec.Limits), Publish: j.spec.Publish, NodePorts: j.spec.NodePorts,
+		ID: j.id.String(), UID: j.owner, Policy: j.spec().Policy.Name, Origin: j.spec().Policy.Origin,
+		Backend: j.backend, Started: j.started, Bindings: describeBindings(j.spec().Bindings), Notes: slices.Clone(j.notes), Exposed: slices.Clone(j.exposed),
+		Session: j.session, State: api.StateUp, Commands: len(j.commands), Cwd: j.spec().View.Cwd,
+		Limits: policy.LimitLines(j.spec().Limits), Publish: j.spec().Publish, NodePorts: j.spec().NodePorts,
 	}
 	if j.cutBy != "" {
 		out.State, out.Reason = api.StateDegraded, j.cutText
@@ -26,15 +26,15 @@ func (j *liveJail) describe() api.Jail {
 		out.Detached = j.detached.describe()
 	}
 	if j.session {
-		out.Expires = j.started.Add(j.spec.MaxAge)
+		out.Expires = j.started.Add(j.spec().MaxAge)
 	}
-	for _, w := range j.spec.Weaken {
+	for _, w := range j.spec().Weaken {
 		out.Weaken = append(out.Weaken, string(w))
 	}
-	for _, g := range j.spec.Needs {
+	for _, g := range j.spec().Needs {
 		out.Guarantees = append(out.Guarantees, string(g))
 	}
-	for _, r := range j.spec.Rules {
+	for _, r := range j.spec().Rules {
 		out.Rules = append(out.Rules, r.String())
 	}
 	return out

@@ -35,7 +35,7 @@ func (nobody) SetWriteDeadline(time.Time) error { return nil }
 // detach starts the command that the session is created with.
 func (m *Manager) detach(j *liveJail) api.Exit {
 	ctx, cancel := context.WithCancelCause(j.ctx)
-	plan := *j.plan
+	plan := *j.plan()
 	plan.SecretFDs = nil // the jail has them
 	x := &execution{m: m, plan: &plan, j: j, began: time.Now(), events: newEvents(nobody{})}
 	x.end = func(reason string) { cancel(errEnded{reason}) }
@@ -140,7 +140,7 @@ func (m *Manager) startPump(j *liveJail, source *os.File, tty bool) (*caller.Pum
 	j.env.undo.Add(ready.Close)
 	return caller.StartPump(j.ctx, caller.PumpOptions{
 		Child: caller.Child{Init: m.cfg.Init, Caller: j.caller, Group: ready.group},
-		Scout: ready.Scout, User: j.plan.User, TTY: tty, Source: source,
+		Scout: ready.Scout, User: j.plan().User, TTY: tty, Source: source,
 	})
 }
 

@@ -84,14 +84,24 @@ func testJail(t *testing.T, end func(string)) *liveJail {
 	rule.Origin = "/etc/omnijail/policies/default.yaml:4"
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	return &liveJail{
-		metrics: newMetrics(),
-		id:      jail.NewID(), owner: 1000, ctx: ctx, end: end, secrets: []*secret{{}},
-		spec: &jail.Spec{
-			Policy: jail.PolicyRef{Name: "default"}, Rules: []egress.Rule{rule},
-			Bindings: []creds.Binding{{Name: "github", Sources: []creds.Source{{Kind: creds.SourceFile, File: "/x"}}}},
-		},
+	spec := &jail.Spec{
+		Policy: jail.PolicyRef{Name: "default"}, Rules: []egress.Rule{rule},
+		Bindings: []creds.Binding{{Name: "github", Sources: []creds.Source{{Kind: creds.SourceFile, File: "/x"}}}},
 	}
+	j := &liveJail{metrics: newMetrics(), id: jail.NewID(), owner: 1000, ctx: ctx, end: end}
+	j.rule(spec)
+	return j
+}
+
+// rule puts a Spec in force in a jail of no Manager's.
+func (j *liveJail) rule(spec *jail.Spec) {
+	j.secrets, j.specs = nil, map[uint32]*jail.Spec{0: spec}
+	first, err := j.next(&Plan{Spec: spec})
+	if err != nil {
+		panic(err)
+	}
+	j.admit(first)
+	j.policy.Store(first)
 }
 
 const foreignJail = "j0123456789abcdef"

@@ -79,13 +79,13 @@ func (m *Manager) Run(t *Ticket, conn *net.UnixConn) {
 func (m *Manager) newJail(p *Plan) (*liveJail, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	j := &liveJail{
-		id: jail.NewID(), owner: p.Caller.UID(), caller: p.Caller, confined: p.Confined, plan: p, spec: p.Spec, backend: p.Spec.Backends[0],
-		started: time.Now(), ctx: ctx, metrics: m.metrics, secrets: make([]*secret, len(p.Spec.Bindings)),
+		id: jail.NewID(), owner: p.Caller.UID(), caller: p.Caller, confined: p.Confined, backend: p.Spec.Backends[0],
+		started: time.Now(), ctx: ctx, metrics: m.metrics, specs: map[uint32]*jail.Spec{0: p.Spec},
 		commands: map[*execution]bool{}, gone: make(chan struct{}), end: func(reason string) { cancel(errEnded{reason}) },
 	}
-	for i := range j.secrets {
-		j.secrets[i] = &secret{}
-	}
+	first, _ := j.next(p) // a policy has fewer bindings than a jail can have values
+	j.admit(first)
+	j.policy.Store(first)
 	return j, cancel
 }
 
@@ -174,8 +174,8 @@ func (x *execution) refused(exit *api.Exit, code string) {
 		return
 	}
 	exit.ID = x.m.RecordRefusal(audit.Record{
-		Kind: audit.KindDenial, Decision: audit.Deny, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec.Policy.Name,
-		Origin: x.j.spec.Policy.Origin, Argv0: audit.Escape(string(argv0(x.plan))), Code: code, Reason: exit.Reason, Fix: exit.Fix,
+		Kind: audit.KindDenial, Decision: audit.Deny, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec().Policy.Name,
+		Origin: x.j.spec().Policy.Origin, Argv0: audit.Escape(string(argv0(x.plan))), Code: code, Reason: exit.Reason, Fix: exit.Fix,
 	})
 }
 
@@ -209,7 +209,7 @@ func startReason(e *child.StartError) string {
 func (x *execution) record(exit api.Exit) {
 	code := exit.Code
 	rec := audit.Record{
-		Kind: audit.KindExec, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec.Policy.Name,
+		Kind: audit.KindExec, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec().Policy.Name,
 		Argv0: audit.Escape(string(argv0(x.plan))), Exit: &code, Reason: audit.Escape(exit.Reason),
 		Millis: uint32(time.Since(x.began).Milliseconds()),
 	}

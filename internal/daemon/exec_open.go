@@ -12,6 +12,7 @@ import (
 	"github.com/omnijail/omnijail/internal/caller"
 	"github.com/omnijail/omnijail/internal/cgroup"
 	"github.com/omnijail/omnijail/internal/cleanup"
+	"github.com/omnijail/omnijail/internal/config"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/policy"
@@ -20,13 +21,11 @@ import (
 
 // environment is what a jail keeps for all of its commands.
 type environment struct {
-	undo         cleanup.Stack // after the last command's own
-	group        *cgroup.Group // around the commands' own, with the jail's limits
-	net          *netns.Net
-	answer       wire.Answer
-	placeholders map[string]string // by variable
-	kept         *shared           // what the commands of a session share; else nil
-	dropped      []int             // bindings without a value, optional ones
+	undo   cleanup.Stack // after the last command's own
+	group  *cgroup.Group // around the commands' own, with the jail's limits
+	net    *netns.Net
+	answer wire.Answer
+	kept   *shared // what the commands of a session share; else nil
 }
 
 // open makes the jail: its cgroup, a network whose sockets the egress process
@@ -51,30 +50,30 @@ func (x *execution) open(ctx context.Context) error {
 	if err := errors.Join(opened, connected); err != nil {
 		return err
 	}
-	env.placeholders, err = env.answer.Placeholders(x.j.spec.Bindings)
-	if err != nil {
+	first := x.j.policy.Load()
+	if first.placeholders, err = env.answer.Placeholders(first.plan.Spec.Bindings); err != nil {
 		x.j.proc.end(err)
 		return errEgressGone
 	}
 	if err := x.gate(ctx); err != nil {
 		return err
 	}
-	return x.credentials(ctx, env)
+	return x.credentials(ctx, first)
 }
 
 // limit bounds the jail's cgroup. A limit that this node cannot hold refuses the
 // exec, it is never dropped.
 func (x *execution) limit() error {
-	l := x.j.spec.Limits
+	l := x.j.spec().Limits
 	err := x.j.env.group.SetLimits(cgroup.Limits{Memory: l.Memory, Swap: l.Swap, Pids: l.Pids, CPU: l.CPU})
 	if errors.Is(err, cgroup.ErrNoSwap) {
 		return &jail.UnsupportedError{
-			Backend: x.j.spec.Backends[0], Feature: "limits.swap", Need: "a kernel that counts swap", Fix: "boot with swapaccount=1",
+			Backend: x.j.spec().Backends[0], Feature: "limits.swap", Need: "a kernel that counts swap", Fix: "boot with swapaccount=1",
 		}
 	}
 	if noController(err) {
 		return &jail.UnsupportedError{
-			Backend: x.j.spec.Backends[0], Feature: "this memory, pids or cpu limit", Need: "a cgroup controller for it",
+			Backend: x.j.spec().Backends[0], Feature: "this memory, pids or cpu limit", Need: "a cgroup controller for it",
 			Fix: "omnijailctl doctor says what this node has; under systemd: Delegate=yes",
 		}
 	}
@@ -83,33 +82,26 @@ func (x *execution) limit() error {
 
 // connect takes a network from the pool and hands its sockets over.
 func (x *execution) connect(ctx context.Context, env *environment) error {
-	m, spec := x.m, x.j.spec
+	m := x.m
 	n, err := m.cfg.Networks.Take()
 	if err != nil {
 		return fmt.Errorf("network: %w", err)
 	}
 	env.net = n
 	env.undo.Add(n.Close)
-	if spec.ProxyEnv {
+	if x.j.spec().ProxyEnv {
 		if err := n.OpenProxy(); err != nil {
 			return fmt.Errorf("explicit proxy: %w", err)
 		}
 	}
-	proc, err := m.egressFor(ctx, egressKey{Caller: x.j.owner, RunAs: x.plan.User.UID, Policy: spec.Policy.OwnerUID}, x.j)
+	proc, err := m.egressFor(ctx, keyOf(x.j.owner, x.plan), x.j)
 	if err != nil {
 		return err
 	}
 	env.undo.Add(func() error { proc.detach(x.j.id); return nil })
 	x.j.proc = proc
 	set := m.cfg.Settings()
-	told := wire.Spec{
-		Rules: spec.Rules, Bindings: spec.Bindings, Keys: sourceKeys(spec),
-		Hosts:        set.Upstream.For(x.plan.User.UID, x.plan.User.Name, operatorsName(spec)),
-		AllowPrivate: slices.Contains(spec.Weaken, jail.WeakPrivateDestinations),
-		Denied:       spec.Denied,
-		GitHosts:     gitHosts(spec.Bindings, nil),
-		BodyDeny:     spec.BodyCheck, Freeze: spec.OnMisuse == "freeze", OnReflection: spec.OnReflection,
-	}
+	told := toldOf(set, x.j.policy.Load())
 	file, err := wire.Seal("egress-spec", told)
 	if err != nil {
 		return err
@@ -121,6 +113,23 @@ func (x *execution) connect(ctx context.Context, env *environment) error {
 	env.answer, err = proc.attach(ctx, x.j, file, n.Sockets())
 	n.Forget()
 	return err
+}
+
+// toldOf is what the egress process is told of a policy.
+func toldOf(set *config.Config, n *inForce) wire.Spec {
+	spec, user := n.plan.Spec, n.plan.User
+	told := wire.Spec{
+		Rules: spec.Rules, Bindings: spec.Bindings, Keys: sourceKeys(spec),
+		Hosts:        set.Upstream.For(user.UID, user.Name, operatorsName(spec)),
+		AllowPrivate: slices.Contains(spec.Weaken, jail.WeakPrivateDestinations),
+		Denied:       spec.Denied,
+		GitHosts:     gitHosts(spec.Bindings, nil),
+		BodyDeny:     spec.BodyCheck, Freeze: spec.OnMisuse == "freeze", OnReflection: spec.OnReflection,
+	}
+	for _, s := range n.secrets {
+		told.Numbers = append(told.Numbers, s.number)
+	}
+	return told
 }
 
 // operatorsName is the name by which the operator's configuration knows a
@@ -213,8 +222,8 @@ func systemDirs(spec *jail.Spec) (dirs []string) {
 }
 
 // credentials starts the sources and waits for those that the start depends on.
-func (x *execution) credentials(ctx context.Context, env *environment) error {
-	s := &sources{m: x.m, j: x.j, plan: x.plan, sealed: map[string]*os.File{}}
+func (x *execution) credentials(ctx context.Context, first *inForce) error {
+	s := &sources{m: x.m, j: x.j, sealed: map[string]*os.File{}}
 	for i, name := range x.plan.SecretFDs {
 		s.sealed[name] = x.opened.Secrets[i]
 	}
@@ -224,19 +233,13 @@ func (x *execution) credentials(ctx context.Context, env *environment) error {
 		}
 	}
 	x.j.sources = s
-	dropped, err := s.start(ctx, env.answer.Cached)
+	dropped, err := s.start(ctx, first.secrets, x.j.env.answer.Cached)
 	if err != nil {
 		return err
 	}
-	env.dropped = dropped
-	for _, i := range dropped {
-		b := x.j.spec.Bindings[i]
-		for _, v := range b.Env {
-			delete(env.placeholders, v.Name)
-		}
-		if text, hint := noLogin(b, x.j.spec.Policy.Name); text != "" {
-			x.j.audience.note(text, hint)
-		}
-	}
+	x.j.drop(first, dropped)
+	x.j.mu.Lock()
+	defer x.j.mu.Unlock()
+	x.j.ready = true
 	return nil
 }

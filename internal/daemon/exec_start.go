@@ -109,8 +109,8 @@ func (x *execution) letGo(ctx context.Context, channel *spawn.Channel) (err erro
 		return err
 	}
 	if _, err = x.m.auditor.own(audit.Record{
-		Kind: audit.KindJail, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec.Policy.Name,
-		Decision: audit.Allow, Argv0: audit.Escape(string(x.plan.Argv[0])), Origin: x.j.spec.Policy.Origin,
+		Kind: audit.KindJail, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec().Policy.Name,
+		Decision: audit.Allow, Argv0: audit.Escape(string(x.plan.Argv[0])), Origin: x.j.spec().Policy.Origin,
 	}); err != nil {
 		return fmt.Errorf("the start could not be recorded, so the command was not run: %w", err)
 	}
@@ -132,8 +132,8 @@ func (x *execution) announce() {
 		x.events.note(sharedFiles(dir))
 	}
 	switch usual := x.m.Facts().Backends; {
-	case x.j.spec.Passed != "":
-		x.events.note("jail made by "+x.j.backend+": "+x.j.spec.Passed, "")
+	case x.j.spec().Passed != "":
+		x.events.note("jail made by "+x.j.backend+": "+x.j.spec().Passed, "")
 	case len(usual) > 0 && x.j.backend != usual[0]:
 		x.events.note("jail made by "+x.j.backend+", as the policy or the request says", "")
 	}
@@ -146,7 +146,7 @@ func (x *execution) announce() {
 
 // started says what runs, and in what.
 func (x *execution) started() *api.Started {
-	spec := x.j.spec
+	spec := x.j.spec()
 	started := &api.Started{
 		Jail: x.j.id.String(), Backend: x.j.backend, Policy: spec.Policy.Name, Bindings: describeBindings(spec.Bindings),
 		Exposed: escaped(x.opened.Reply.Exposed), Notes: escaped(x.opened.Reply.Notes),
@@ -246,7 +246,7 @@ func (x *execution) layout(node *trust.Node, grants []jail.OpenGrant) (stage.Lay
 	inside.Groups = spec.OCI.Process.User.AdditionalGids
 	tree, err := node.Compose(trust.Input{
 		CADER: env.answer.CADER, User: inside, Home: home, Shell: "/bin/sh", Git: x.opened.Reply.Git,
-		GitHosts: gitHosts(spec.Bindings, env.dropped), Policy: policy.Inside(spec),
+		GitHosts: gitHosts(spec.Bindings, x.j.policy.Load().dropped), Policy: policy.Inside(spec),
 	})
 	if err != nil {
 		return stage.Layout{}, err
@@ -309,7 +309,7 @@ func gitHosts(bs []creds.Binding, dropped []int) (hosts []string) {
 func (x *execution) launch(st *staging, backend jail.Backend) (*os.File, []*os.File, error) {
 	p, oci := x.plan, x.plan.Spec.OCI.Process
 	own := trust.Environment()
-	for k, v := range x.j.env.placeholders {
+	for k, v := range x.j.policy.Load().placeholders {
 		own[k] = v
 	}
 	if p.Spec.ProxyEnv {
@@ -358,7 +358,7 @@ func (x *execution) launch(st *staging, backend jail.Backend) (*os.File, []*os.F
 		l.Observer = jail.FirstDonated + len(stdio)
 		stdio = append(stdio, socket)
 	}
-	harden(backend, x.j.spec, l)
+	harden(backend, x.j.spec(), l)
 	b, err := child.EncodeLaunch(l)
 	if err != nil {
 		return nil, nil, err

@@ -32,7 +32,7 @@ func TestS24_AHintNeverAllowsMore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.event.Rule, c.event.Nearest, c.event.Binding = -1, -1, -1
-			if got := fix(j.spec, c.event); got != c.hint {
+			if got := fix(j.spec(), c.event); got != c.hint {
 				t.Errorf("hint %q, want %q", got, c.hint)
 			}
 		})

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 	"github.com/omnijail/omnijail/internal/jail"
@@ -19,9 +21,8 @@ type liveJail struct {
 	id       jail.ID
 	owner    uint32
 	caller   peercred.Caller
-	confined bool  // the caller is, more than the daemon
-	plan     *Plan // that made it
-	spec     *jail.Spec
+	confined bool // the caller is, more than the daemon
+	policy   atomic.Pointer[inForce]
 	session  bool // takes commands until it is ended; else it ends with its one
 	env      environment
 	backend  string
@@ -29,13 +30,17 @@ type liveJail struct {
 	proc     *egressProc
 	audience audience
 	ctx      context.Context // ends with the jail
-	secrets  []*secret
 	metrics  *metrics
 	sources  *sources
 	gone     chan struct{}       // closed when nothing of the jail is left
 	end      func(reason string) // ends the command; first call counts
 
+	changing sync.Mutex // held by the one who changes its policy
+
 	mu       sync.Mutex
+	secrets  []*secret             // by number; never fewer
+	specs    map[uint32]*jail.Spec // that a record may refer to, by generation
+	ready    bool                  // it has been made, so its policy can be changed
 	notes    []string
 	cutBy    string
 	cutText  string
@@ -50,7 +55,13 @@ type liveJail struct {
 
 // secret is what the daemon knows of one credential: everything but the value.
 type secret struct {
+	number  uint16 // by which the egress process knows it
+	binding creds.Binding
+	plan    *Plan // that brought it: whose sources, in which environment
+
 	mu      sync.Mutex
+	got     bool // the egress process has a value
+	gone    bool // no policy in force has the binding
 	gen     uint64
 	asked   time.Time
 	waiting bool              // a refresh of this generation is on its way
@@ -64,7 +75,7 @@ type secret struct {
 func (s *secret) due(generation uint64) (wait time.Duration, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if generation == 0 || generation != s.gen || s.outcome != nil || s.waiting {
+	if s.gone || generation == 0 || generation != s.gen || s.outcome != nil || s.waiting {
 		return 0, false
 	}
 	s.waiting = true
@@ -114,10 +125,10 @@ func credentialDenied(r audit.Record) api.Event {
 // outcome takes what became of a credential's value. A number that the jail does
 // not have, or a generation that nobody asked for, ends the egress process.
 func (j *liveJail) outcome(o wire.Outcome) error {
-	if int(o.Binding) >= len(j.secrets) {
+	s := j.secret(o.Binding)
+	if s == nil {
 		return fmt.Errorf("%w: a binding that the jail does not have", wire.ErrProtocol)
 	}
-	s := j.secrets[o.Binding]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.outcome == nil || o.Generation != s.gen {
@@ -125,5 +136,6 @@ func (j *liveJail) outcome(o wire.Outcome) error {
 	}
 	s.outcome <- o
 	s.outcome = nil
+	s.got = s.got || o.Result == wire.Got
 	return nil
 }

@@ -140,6 +140,8 @@ type Plan struct {
 	MaxJails  int
 	MaxCache  int64 // bytes of all caches of the caller's
 	User      jail.User
+	Document  *policy.Document // as it was named, without what the request added
+	Request   policy.Request
 	Spec      *jail.Spec
 	Argv      [][]byte
 	Cwd       string
@@ -267,7 +269,7 @@ func (v View) Only(may func(*jail.Spec) bool) View {
 }
 
 func (v View) mine(j *liveJail) bool {
-	return (v.uid == 0 || j.owner == v.uid) && (v.may == nil || v.may(j.spec))
+	return (v.uid == 0 || j.owner == v.uid) && (v.may == nil || v.may(j.spec()))
 }
 
 // Jails lists live jails.

@@ -62,7 +62,7 @@ func (t *portTable) drop(spec *jail.Spec) {
 // gate joins the jail's ports and the node's, where the policy has some. What it
 // carries passes through a process that is the caller, never through this one.
 func (x *execution) gate(ctx context.Context) error {
-	m, spec, env := x.m, x.j.spec, &x.j.env
+	m, spec, env := x.m, x.j.spec(), &x.j.env
 	if len(spec.Publish)+len(spec.NodePorts) == 0 {
 		return nil
 	}

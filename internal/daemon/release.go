@@ -59,14 +59,11 @@ func (st *staging) release() {
 }
 
 // releaseOpened closes what the scout opened once the jail has it. The trees that
-// the jail may write stay where a source may have to be looked at again.
+// the jail may write stay: no program in one of them is a source, neither now nor
+// under another policy.
 func (x *execution) releaseOpened() {
-	renewed := false
-	for _, b := range x.j.spec.Bindings {
-		renewed = renewed || len(scoutSources(b.Sources)) > 0
-	}
 	for i, f := range x.opened.Grants {
-		if !renewed || !x.opened.Reply.Grants[i].Write {
+		if !x.opened.Reply.Grants[i].Write {
 			f.Close()
 			x.opened.Grants[i] = nil
 		}

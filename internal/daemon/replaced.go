@@ -69,7 +69,7 @@ func (x *execution) replaced(places []string) {
 // tell records something about the caller's files and shows it to the client.
 func (x *execution) tell(rec audit.Record) {
 	rec.Kind, rec.Decision = audit.KindDenial, audit.Deny
-	rec.Jail, rec.UID, rec.Policy = x.j.id.String(), x.j.owner, x.j.spec.Policy.Name
+	rec.Jail, rec.UID, rec.Policy = x.j.id.String(), x.j.owner, x.j.spec().Policy.Name
 	written, err := x.m.auditor.own(rec)
 	if err != nil {
 		x.m.cfg.Log.Error("audit: not recorded", "jail", x.j.id, "code", rec.Code, "err", err)

@@ -57,7 +57,7 @@ func (m *Manager) revoked(epoch uint64, j *liveJail) string {
 }
 
 func (j *liveJail) holding() Holding {
-	return Holding{Caller: j.caller, Confined: j.confined, Spec: j.spec}
+	return Holding{Caller: j.caller, Confined: j.confined, Spec: j.spec()}
 }
 
 // retire ends a process that has no jail, now or when its last one is gone.

@@ -70,8 +70,8 @@ func (x *execution) settle() api.Exit {
 	x.m.scouts.refill()
 	if err == nil {
 		_, err = x.m.auditor.own(audit.Record{
-			Kind: audit.KindJail, Jail: j.id.String(), UID: j.owner, Policy: j.spec.Policy.Name,
-			Decision: audit.Allow, Reason: "session", Origin: j.spec.Policy.Origin,
+			Kind: audit.KindJail, Jail: j.id.String(), UID: j.owner, Policy: j.spec().Policy.Name,
+			Decision: audit.Allow, Reason: "session", Origin: j.spec().Policy.Origin,
 		})
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (x *execution) settle() api.Exit {
 
 // share makes the file systems that the commands have in common.
 func (x *execution) share() error {
-	spec := x.j.spec
+	spec := x.j.spec()
 	home := policy.ScratchHome(x.plan.User)
 	files, err := stage.Keep(stage.Layout{
 		User: x.plan.User, Home: home, Scratch: tmpfsSize(spec.OCI.Mounts, home),
@@ -121,8 +121,8 @@ type shared struct {
 // keep waits for a session's end and undoes it.
 func (m *Manager) keep(j *liveJail, t *Ticket) {
 	defer t.Release()
-	age := time.AfterFunc(j.spec.MaxAge, func() {
-		j.end(fmt.Sprintf("the jail's max_age of %v has passed", j.spec.MaxAge))
+	age := time.AfterFunc(j.spec().MaxAge, func() {
+		j.end(fmt.Sprintf("the jail's max_age of %v has passed", j.spec().MaxAge))
 	})
 	<-j.ctx.Done()
 	age.Stop()
@@ -130,7 +130,7 @@ func (m *Manager) keep(j *liveJail, t *Ticket) {
 	j.inside.Wait() // the commands end with the jail's context
 	m.undo(j, nil)
 	_, err := m.auditor.own(audit.Record{
-		Kind: audit.KindJail, Jail: j.id.String(), UID: j.owner, Policy: j.spec.Policy.Name,
+		Kind: audit.KindJail, Jail: j.id.String(), UID: j.owner, Policy: j.spec().Policy.Name,
 		Reason: audit.Escape(endReason(j.ctx)), Millis: uint32(min(time.Since(j.started).Milliseconds(), 1<<32-1)),
 	})
 	if err != nil {

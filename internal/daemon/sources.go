@@ -29,27 +29,25 @@ const refreshInterval = time.Minute
 type sources struct {
 	m        *Manager
 	j        *liveJail
-	plan     *Plan
 	sealed   map[string]*os.File // values of env sources, sent by the client
 	writable []*os.File          // the trees that the jail may write, O_PATH
 }
 
-// start begins the resolution of every binding that has no value yet and returns
+// start begins the resolution of those values that are not at hand and returns
 // once those that the command's start depends on are decided. It returns the
-// bindings that were dropped because no source had a value.
-func (s *sources) start(ctx context.Context, cached []uint16) (dropped []int, err error) {
-	for i := range s.j.spec.Bindings {
-		b := &s.j.spec.Bindings[i]
-		if slices.Contains(cached, uint16(i)) {
-			s.j.secrets[i].gen = 1 // the value at hand; the next one is its second
+// ones that were dropped because no source had a value.
+func (s *sources) start(ctx context.Context, values []*secret, cached []uint16) (dropped []*secret, err error) {
+	for _, v := range values {
+		if slices.Contains(cached, v.number) {
+			v.atHand()
 			continue
 		}
-		outcome, err := s.resolve(i)
+		outcome, err := s.resolve(v)
 		if err != nil {
 			return nil, err
 		}
-		if !b.Optional && !b.AtStart {
-			go s.report(i, outcome)
+		if !v.binding.Optional && !v.binding.AtStart {
+			go s.report(v, outcome)
 			continue
 		}
 		o, err := await(ctx, s.j, outcome)
@@ -58,11 +56,11 @@ func (s *sources) start(ctx context.Context, cached []uint16) (dropped []int, er
 		}
 		switch {
 		case o.Result == wire.Got:
-		case b.Optional && o.Result == wire.NoValue:
-			dropped = append(dropped, i) // by the egress process, too
+		case v.binding.Optional && o.Result == wire.NoValue:
+			dropped = append(dropped, v) // by the egress process, too
 		default:
-			s.failed(i, o)
-			return nil, &jail.OpenError{Code: "credential", Exit: 125, Reason: s.sourceText(i, o)}
+			s.failed(v, o)
+			return nil, &jail.OpenError{Code: "credential", Exit: 125, Reason: sourceText(v, o)}
 		}
 	}
 	return dropped, nil
@@ -75,19 +73,17 @@ type resolution struct {
 }
 
 // resolve starts one generation of one binding's value.
-func (s *sources) resolve(i int) (*resolution, error) {
-	b := s.j.spec.Bindings[i]
-	sec := s.j.secrets[i]
+func (s *sources) resolve(v *secret) (*resolution, error) {
 	outcome := make(chan wire.Outcome, 1)
-	sec.mu.Lock()
-	sec.gen++
-	sec.waiting = false
-	sec.asked = time.Now()
-	sec.outcome = outcome
-	msg := wire.Secret{Jail: s.j.id.String(), Binding: uint16(i), Generation: sec.gen}
-	sec.mu.Unlock()
+	v.mu.Lock()
+	v.gen++
+	v.waiting = false
+	v.asked = time.Now()
+	v.outcome = outcome
+	msg := wire.Secret{Jail: s.j.id.String(), Binding: v.number, Generation: v.gen}
+	v.mu.Unlock()
 
-	f, by, rest := s.first(b.Sources, msg.Generation)
+	f, by, rest := s.first(v.binding.Sources, msg.Generation)
 	if f != nil {
 		msg.By, msg.Value = by, f
 		err := s.send(msg)
@@ -100,7 +96,7 @@ func (s *sources) resolve(i int) (*resolution, error) {
 		msg.By = wire.ByNone
 		return &resolution{outcome: outcome}, s.send(msg)
 	}
-	return s.scout(i, msg, outcome, rest)
+	return s.scout(v, msg, outcome, rest)
 }
 
 // first returns the first value that needs no scout, or the sources that do.
@@ -125,7 +121,7 @@ func (s *sources) first(from []creds.Source, generation uint64) (f *os.File, by 
 
 // scout has a child that is the caller write the value into a pipe whose read
 // end goes to the egress process.
-func (s *sources) scout(i int, msg wire.Secret, outcome chan wire.Outcome, from []creds.Source) (*resolution, error) {
+func (s *sources) scout(v *secret, msg wire.Secret, outcome chan wire.Outcome, from []creds.Source) (*resolution, error) {
 	valueR, valueW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -145,7 +141,7 @@ func (s *sources) scout(i int, msg wire.Secret, outcome chan wire.Outcome, from 
 	}
 	r := &resolution{outcome: outcome, reply: make(chan jail.SourceReply, 1)}
 	go func() {
-		reply, err := s.ask(i, msg.Generation, from, valueW, textW)
+		reply, err := s.ask(v, msg.Generation, from, valueW, textW)
 		valueW.Close()
 		textW.Close()
 		if err != nil {
@@ -156,8 +152,8 @@ func (s *sources) scout(i int, msg wire.Secret, outcome chan wire.Outcome, from 
 	return r, nil
 }
 
-func (s *sources) ask(i int, gen uint64, from []creds.Source, value, text *os.File) (jail.SourceReply, error) {
-	group, err := s.m.sourceGroup(fmt.Sprintf("source-%s-%d-%d", s.j.id, i, gen))
+func (s *sources) ask(v *secret, gen uint64, from []creds.Source, value, text *os.File) (jail.SourceReply, error) {
+	group, err := s.m.sourceGroup(fmt.Sprintf("source-%s-%d-%d", s.j.id, v.number, gen))
 	if err != nil {
 		return jail.SourceReply{}, err
 	}
@@ -165,9 +161,9 @@ func (s *sources) ask(i int, gen uint64, from []creds.Source, value, text *os.Fi
 	ctx, cancel := context.WithTimeout(s.j.ctx, caller.SourceTime)
 	defer cancel()
 	return caller.ResolveSource(ctx, caller.SourceOptions{
-		Child:    caller.Child{Init: s.m.cfg.Init, Caller: s.plan.Caller, Group: group},
-		User:     s.plan.User,
-		Request:  jail.SourceRequest{Sources: from, Home: s.plan.User.Home, Env: s.commandEnv(from)},
+		Child:    caller.Child{Init: s.m.cfg.Init, Caller: v.plan.Caller, Group: group},
+		User:     v.plan.User,
+		Request:  jail.SourceRequest{Sources: from, Home: v.plan.User.Home, Env: v.commandEnv(from)},
 		Value:    value,
 		Stderr:   text,
 		Writable: s.writable,
@@ -175,7 +171,7 @@ func (s *sources) ask(i int, gen uint64, from []creds.Source, value, text *os.Fi
 }
 
 // commandEnv is what a credential command gets of the client's environment.
-func (s *sources) commandEnv(from []creds.Source) (env []string) {
+func (s *secret) commandEnv(from []creds.Source) (env []string) {
 	for _, name := range policy.CommandEnv(from) {
 		if v, ok := s.plan.Context[name]; ok && !strings.ContainsRune(v, 0) {
 			env = append(env, name+"="+v)
@@ -221,21 +217,21 @@ func await(ctx context.Context, j *liveJail, r *resolution) (settled, error) {
 
 // report waits for a value that the command's start does not depend on, and says
 // what became of one that failed.
-func (s *sources) report(i int, r *resolution) {
+func (s *sources) report(v *secret, r *resolution) {
 	o, err := await(s.j.ctx, s.j, r)
 	if err == nil && o.Result != wire.Got {
-		s.failed(i, o)
+		s.failed(v, o)
 	}
 }
 
 // failed records a source that gave nothing and tells the owner. What the source
 // wrote to its standard error is in the record, escaped; the value was masked.
-func (s *sources) failed(i int, o settled) {
-	b := s.j.spec.Bindings[i]
+func (s *sources) failed(v *secret, o settled) {
+	b := v.binding
 	rec, err := s.m.auditor.own(audit.Record{
-		Kind: audit.KindCredential, Jail: s.j.id.String(), UID: s.j.owner, Policy: s.j.spec.Policy.Name,
+		Kind: audit.KindCredential, Jail: s.j.id.String(), UID: s.j.owner, Policy: v.plan.Spec.Policy.Name,
 		Credential: b.Name, Decision: audit.Deny, Code: string(audit.CodeCredential),
-		Reason: s.sourceText(i, o), Origin: b.Origin, Stderr: lines(o.Text), Fix: mend(b.Sources),
+		Reason: sourceText(v, o), Origin: b.Origin, Stderr: lines(o.Text), Fix: mend(b.Sources),
 	})
 	if err != nil {
 		s.m.cfg.Log.Error("audit: credential failure not recorded", "err", err)
@@ -244,8 +240,7 @@ func (s *sources) failed(i int, o settled) {
 }
 
 // sourceText says which source failed, and as whom.
-func (s *sources) sourceText(i int, o settled) string {
-	b := s.j.spec.Bindings[i]
+func sourceText(v *secret, o settled) string {
 	why := map[wire.Result]string{
 		wire.NoValue: "no source had a value", wire.BadValue: "the value is longer than 64 KiB or holds a line break or NUL",
 		wire.NotSealed: "the client's memory is not sealed",
@@ -256,7 +251,7 @@ func (s *sources) sourceText(i int, o settled) string {
 	if o.reason != "" {
 		why = audit.Escape(o.reason)
 	}
-	return fmt.Sprintf("credential %q: %s", b.Name, why)
+	return fmt.Sprintf("credential %q: %s", v.binding.Name, why)
 }
 
 // lines are the lines of a text that hold something, each fit to be shown.
@@ -274,21 +269,21 @@ func lines(text string) (out []string) {
 // soon is answered later, and only the first of a generation counts. A value of
 // the client's own cannot be asked for again.
 func (j *liveJail) refresh(r wire.Refresh) error {
-	if int(r.Binding) >= len(j.secrets) {
+	v := j.secret(r.Binding)
+	if v == nil {
 		return fmt.Errorf("%w: a binding that the jail does not have", wire.ErrProtocol)
 	}
-	i := int(r.Binding)
-	if j.sources == nil || len(scoutSources(j.spec.Bindings[i].Sources)) == 0 {
+	if j.sources == nil || len(scoutSources(v.binding.Sources)) == 0 {
 		return nil
 	}
-	wait, ok := j.secrets[i].due(r.Generation)
+	wait, ok := v.due(r.Generation)
 	if !ok {
 		return nil
 	}
 	go func() {
 		select {
 		case <-time.After(wait):
-			j.sources.renew(i)
+			j.sources.renew(v)
 		case <-j.ctx.Done():
 		}
 	}()
@@ -296,12 +291,15 @@ func (j *liveJail) refresh(r wire.Refresh) error {
 }
 
 // renew asks the sources of a binding again.
-func (s *sources) renew(i int) {
-	res, err := s.resolve(i)
+func (s *sources) renew(v *secret) {
+	if v.left() {
+		return
+	}
+	res, err := s.resolve(v)
 	if err == nil {
-		s.report(i, res)
+		s.report(v, res)
 	} else if !errors.Is(err, errEgressGone) {
-		s.j.audience.note(fmt.Sprintf("credential %q was not renewed: %v", s.j.spec.Bindings[i].Name, err), "")
+		s.j.audience.note(fmt.Sprintf("credential %q was not renewed: %v", v.binding.Name, err), "")
 	}
 }
 

@@ -86,11 +86,11 @@ func TestTheFirstSourceWithAValueIsUsed(t *testing.T) {
 // may call itself anything and is none of those.
 func TestS21_AnOwnDocumentHasNoOperatorsName(t *testing.T) {
 	j := testJail(t, func(string) {})
-	if got := operatorsName(j.spec); got != "default" {
+	if got := operatorsName(j.spec()); got != "default" {
 		t.Errorf("the operator's policy is called %q", got)
 	}
-	j.spec.Policy.Own = true
-	if got := operatorsName(j.spec); got != "" {
+	j.spec().Policy.Own = true
+	if got := operatorsName(j.spec()); got != "" {
 		t.Errorf("a caller's own document is called %q", got)
 	}
 }
