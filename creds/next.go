@@ -53,6 +53,13 @@ func (t *Table) Next(bs []Binding, values map[int]int) (*Table, error) {
 	return next, nil
 }
 
+// Adds reports whether t has a binding, and so a value, that former has not.
+func (t *Table) Adds(former *Table) bool {
+	return slices.ContainsFunc(t.all(), func(r *row) bool {
+		return !slices.ContainsFunc(former.all(), func(o *row) bool { return o.state == r.state })
+	})
+}
+
 // Keeps reports whether t has the value that binding i of former has. No binding,
 // -1, is always kept.
 func (t *Table) Keeps(former *Table, i int) bool {

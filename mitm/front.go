@@ -58,7 +58,7 @@ func (p *Proxy) lead(ctx context.Context, conn net.Conn, at netip.AddrPort, a eg
 		return
 	}
 	g := p.now()
-	if v := g.Rules.AllowsTCP(a); v.Allow {
+	if v := judgeTCP(g, a); v.Allow {
 		p.splice(ctx, conn, &carried{g: g, to: a, verdict: v, judge: judgeTCP})
 		return
 	}

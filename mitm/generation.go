@@ -97,10 +97,14 @@ func (x *exchange) stays(g *generation) bool {
 	if !sameWay(x.verdict, v) || !g.Dial.opensLike(x.g.Dial) || !g.Table.Keeps(x.g.Table, x.binding) {
 		return false
 	}
+	host := x.s.authority.Host()
+	if g.Table.Searched(host) && g.Table.Adds(x.g.Table) {
+		return false // what it still answers would be searched for too little
+	}
 	if !x.target.websocket {
 		return true
 	}
-	bound, open := g.Table.WebSocket(x.s.authority.Host())
+	bound, open := g.Table.WebSocket(host)
 	return v.WebSocket && (open || !bound)
 }
 

@@ -19,7 +19,14 @@ type carried struct {
 	judge   func(*generation, egress.Authority) egress.Verdict // what gave the verdict
 }
 
-func judgeTCP(g *generation, a egress.Authority) egress.Verdict { return g.Rules.AllowsTCP(a) }
+// judgeTCP lets a connection to a be passed on where a tcp:// rule says so and the
+// host was never told a credential that it could say here.
+func judgeTCP(g *generation, a egress.Authority) egress.Verdict {
+	if g.Table.Searched(a.Host()) {
+		return egress.Verdict{}
+	}
+	return g.Rules.AllowsTCP(a)
+}
 
 // judgeStream is for what was looked at and is neither TLS nor HTTP.
 func judgeStream(g *generation, a egress.Authority) egress.Verdict { return g.Rules.OpensStream(a) }

@@ -38,9 +38,9 @@ func (p *Proxy) passUnread(ctx context.Context, conn *replayed, a egress.Authori
 }
 
 // judgeUnread lets a connection to a be passed on where a rule does not ask to read
-// it and no credential is bound to the host.
+// it and no credential is bound to the host, or was.
 func judgeUnread(g *generation, a egress.Authority) egress.Verdict {
-	if g.Table.HasHost(a.Host()) {
+	if g.Table.HasHost(a.Host()) || g.Table.Searched(a.Host()) {
 		return egress.Verdict{}
 	}
 	return g.Rules.PassesUnread(a)

@@ -31,7 +31,7 @@ func TestReplaceKeepsWhatStays(t *testing.T) {
 	r := newRig(t)
 	r.hello()
 	first := r.attach(two(t))
-	r.send(wire.Secret{Jail: testJail, Binding: 0, Generation: 1, By: wire.ByMemfd, Value: memfd(t, "value", allSeals)})
+	r.send(wire.Secret{Jail: testJail, Binding: 0, Generation: 1, By: wire.ByMemfd, Value: memfd(t, "a value that is long enough", allSeals)})
 	if o := r.receive().(wire.Outcome); o.Result != wire.Got {
 		t.Fatal(o)
 	}
@@ -54,7 +54,7 @@ func TestReplaceKeepsWhatStays(t *testing.T) {
 	if a.Status != wire.OK || a.Env["TOKEN"] != first.Env["TOKEN"] || a.Env["OTHER"] == "" || a.Env["OTHER"] == first.Env["OTHER"] {
 		t.Fatalf("%+v", a)
 	}
-	r.send(wire.Secret{Jail: testJail, Binding: 2, Generation: 1, By: wire.ByMemfd, Value: memfd(t, "another", allSeals)})
+	r.send(wire.Secret{Jail: testJail, Binding: 2, Generation: 1, By: wire.ByMemfd, Value: memfd(t, "another one, long enough too", allSeals)})
 	if o := r.receive().(wire.Outcome); o.Result != wire.Got || o.Binding != 2 {
 		t.Errorf("%+v", o)
 	}
