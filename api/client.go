@@ -72,6 +72,11 @@ func (c *Client) Post(ctx context.Context, path string, in, out any) error {
 	return c.call(ctx, "POST", path, in, out)
 }
 
+// Put sends in as JSON to take a resource's place and reads the answer into out.
+func (c *Client) Put(ctx context.Context, path string, in, out any) error {
+	return c.call(ctx, "PUT", path, in, out)
+}
+
 // Delete removes a resource.
 func (c *Client) Delete(ctx context.Context, path string) error {
 	return c.call(ctx, "DELETE", path, nil, nil)

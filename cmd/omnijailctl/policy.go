@@ -18,7 +18,7 @@ import (
 func newPolicy(g *globals) *cobra.Command {
 	cmd := group(&cobra.Command{Use: "policy", Short: "list, read, check and trust policies"})
 	cmd.AddCommand(g.policyList(), g.policyShow(), g.policyCheck(), g.policyTest(), g.policyTrust(),
-		g.policySuggest(), later("apply", "session jails"))
+		g.policySuggest(), g.policyApply())
 	return cmd
 }
 

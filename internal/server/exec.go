@@ -69,11 +69,12 @@ func (s *Server) plan(req *api.ExecRequest, c *caller, facts policy.Facts, sessi
 			return nil, api.Refuse(http.StatusForbidden, "policy_access", "your access does not include preset %q", p)
 		}
 	}
-	spec, err := policy.Compile(doc, policy.Request{
+	asked := policy.Request{
 		Argv: texts(argv), Cwd: cwd, User: user, CallerUID: c.UID(), CallerGroups: s.groups(c),
 		Own: c.access.MayUse("", true), Add: policy.Add(req.Add), Env: req.Env, Limits: limits, TTY: req.TTY != nil,
 		Backend: req.Backend, SecretFDs: req.SecretFDs, Session: session, Publish: req.Publish, NodePorts: req.NodePorts,
-	}, facts)
+	}
+	spec, err := policy.Compile(doc, asked, facts)
 	if err != nil {
 		return nil, policyRefusal(err)
 	}
@@ -81,7 +82,7 @@ func (s *Server) plan(req *api.ExecRequest, c *caller, facts policy.Facts, sessi
 		return nil, refused
 	}
 	return &daemon.Plan{
-		Caller: c.Caller, Epoch: c.epoch, Confined: c.confined, MaxJails: c.access.Jails, MaxCache: int64(c.access.Cache), User: user, Spec: spec, Argv: argv, Cwd: cwd,
+		Caller: c.Caller, Epoch: c.epoch, Confined: c.confined, MaxJails: c.access.Jails, MaxCache: int64(c.access.Cache), User: user, Document: doc, Request: asked, Spec: spec, Argv: argv, Cwd: cwd,
 		Context: req.Context, SecretFDs: req.SecretFDs, TTY: req.TTY,
 	}, nil
 }

@@ -45,7 +45,7 @@ func TestDocumentAndTypesHaveTheSameFields(t *testing.T) {
 		api.Error{}, api.Position{}, api.Version{}, api.Doctor{}, api.ToolReport{}, api.BackendReport{}, api.Fact{},
 		api.ExecRequest{}, api.Add{}, api.Size{}, api.Event{}, api.Started{}, api.Binding{}, api.Denied{},
 		api.Note{}, api.Exit{}, api.Control{}, api.Jail{}, api.Cache{}, api.CachesRemoved{}, api.Policy{}, api.PolicyCheck{}, api.PolicyTest{},
-		api.TestResult{}, api.Drain{}, api.CommandRequest{}, api.Signal{}, api.Detached{}, api.Suggestion{}, audit.Record{},
+		api.TestResult{}, api.Drain{}, api.CommandRequest{}, api.Signal{}, api.Detached{}, api.Suggestion{}, api.PolicyChange{}, api.PolicyChanged{}, audit.Record{},
 	} {
 		typ := reflect.TypeOf(v)
 		var fields []string

@@ -28,6 +28,7 @@ var routes = map[string]handlerFunc{
 	"POST /v1/jails/{id}/attach":    (*Server).attach,
 	"GET /v1/jails/{id}":            (*Server).jail,
 	"DELETE /v1/jails/{id}":         (*Server).endJail,
+	"PUT /v1/jails/{id}/policy":     (*Server).changePolicy,
 	"GET /v1/jails/{id}/suggestion": (*Server).suggestion,
 	"GET /v1/caches":                (*Server).caches,
 	"DELETE /v1/caches":             (*Server).removeCaches,

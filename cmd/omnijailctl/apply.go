@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/internal/policy"
+)
+
+func (g *globals) policyApply() *cobra.Command {
+	var id string
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "apply --jail ID NAME|FILE", DisableFlagsInUseLine: true, ValidArgsFunction: completePolicies,
+		Short: "give a live jail another policy", Args: nArgs(1, 1),
+		Long: `Give a live jail another policy: rules and credentials change as a whole, what the
+new ones do not allow any more is cut, and placeholders of credentials that stay
+remain valid. What a running jail was made by (paths, limits, variables) has to be
+the same in both. What would change is shown, and asked about on a terminal;
+without one, --yes has to say so. What "create --allow" added stays.`,
+		Example: "  omnijailctl policy apply --jail j0123456789abcdef .omnijail.yaml",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if id == "" {
+				return usageError{error: errors.New("policy apply: --jail says to which")}
+			}
+			return g.apply(cmd.Context(), id, args[0], yes)
+		},
+	}
+	cmd.Flags().StringVar(&id, "jail", "", "the jail's `ID`")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	complete(cmd, "jail", g.completeJails)
+	return cmd
+}
+
+// apply shows what another policy changes, asks, and has just that done.
+func (g *globals) apply(ctx context.Context, id, arg string, yes bool) error {
+	change, err := g.changeTo(ctx, arg)
+	if err != nil {
+		return err
+	}
+	path := "/v1/jails/" + url.PathEscape(id) + "/policy"
+	var out api.PolicyChanged
+	change.DryRun = true
+	if err := g.client().Put(ctx, path, change, &out); err != nil {
+		return missing("jail", id, err)
+	}
+	if !g.json && !g.quiet {
+		fmt.Print(changeText(out))
+	}
+	if !yes {
+		if !term.IsTerminal(int(os.Stdin.Fd())) || !term.IsTerminal(int(os.Stderr.Fd())) {
+			return usageError{error: errors.New("policy apply: there is no terminal to ask on: --yes puts it in force")}
+		}
+		if !confirmed(os.Stdin, os.Stderr, fmt.Sprintf("put this in force in jail %s?", out.Jail)) {
+			return exitError(1)
+		}
+	}
+	change.DryRun, change.From = false, out.From
+	if err := g.client().Put(ctx, path, change, &out); err != nil {
+		return missing("jail", id, err)
+	}
+	if g.json {
+		return printJSON(out)
+	}
+	return nil
+}
+
+// changeTo is the request for the policy that arg names: found, trusted and
+// flattened as exec does it.
+func (g *globals) changeTo(ctx context.Context, arg string) (api.PolicyChange, error) {
+	cwd, err := (&execFlags{}).workingDirectory()
+	if err != nil {
+		return api.PolicyChange{}, fmt.Errorf("the working directory is gone: %w", err)
+	}
+	if policy.IsFile(arg) {
+		if arg, err = filepath.Abs(arg); err != nil {
+			return api.PolicyChange{}, err
+		}
+	}
+	needs := &environment{}
+	var raw json.RawMessage
+	if raw, err = sendPolicy(ctx, g, arg, cwd, needs); err != nil {
+		return api.PolicyChange{}, err
+	}
+	var env api.ExecRequest
+	needs.fill(&env)
+	return api.PolicyChange{Policy: raw, Context: env.Context}, nil
+}
+
+// changeText says what changes, what opens most first.
+func changeText(c api.PolicyChanged) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "policy of jail %s: %q\n", c.Jail, c.Policy)
+	nothing := true
+	for _, list := range []struct {
+		sign  string
+		lines []string
+	}{
+		{"! ", c.Settings}, {"+ credential ", c.Binds}, {"~ credential ", c.BindsOtherwise}, {"+ ", c.AllowsMore},
+		{"- ", c.AllowsLess}, {"- credential ", c.Unbinds},
+	} {
+		for _, l := range list.lines {
+			nothing = false
+			fmt.Fprintf(&b, "%s%s\n", list.sign, l)
+		}
+	}
+	if nothing {
+		b.WriteString("no rule and no credential changes\n")
+	}
+	return b.String()
+}
+
+// confirmed asks a yes-or-no question; anything but yes is no.
+func confirmed(in io.Reader, out io.Writer, question string) bool {
+	fmt.Fprintf(out, "%s [y/N] ", question)
+	line, err := bufio.NewReader(in).ReadString('\n')
+	word := strings.ToLower(strings.TrimSpace(line))
+	return err == nil && (word == "y" || word == "yes")
+}
