@@ -29,6 +29,7 @@ var fixed = map[string]func(d *Document, in base) any{
 	"env":              func(d *Document, _ base) any { return fmt.Sprint(d.Env) },
 	"env_passthrough":  func(d *Document, _ base) any { return texts(d.Passthrough) },
 	"limits":           func(d *Document, _ base) any { return d.Limits },
+	"proxy_env":        func(d *Document, _ base) any { return d.ProxyEnv },
 	"observe":          func(d *Document, _ base) any { return d.Observe },
 	"max_age":          func(d *Document, _ base) any { return d.MaxAge },
 	"publish":          func(d *Document, _ base) any { return d.Publish },
@@ -86,7 +87,7 @@ func Replace(running *jail.Spec, was, doc *Document, req Request, facts Facts) (
 	}
 	out := *running
 	out.Policy, out.Weaken, out.Rules, out.Bindings = made.Policy, made.Weaken, made.Rules, made.Bindings
-	out.OnMisuse, out.OnReflection, out.BodyCheck = made.OnMisuse, made.OnReflection, made.BodyCheck
+	out.OnMisuse, out.OnReflection, out.BodyCheck, out.Denied = made.OnMisuse, made.OnReflection, made.BodyCheck, made.Denied
 	if running.Closed == nil || made.Closed != nil { // what was the operator's stays closed
 		out.Closed = made.Closed
 	}
@@ -154,6 +155,7 @@ func Differ(was, is *jail.Spec) (d Difference) {
 	}
 	for _, s := range []struct{ key, was, is string }{
 		{"weaken", fmt.Sprint(was.Weaken), fmt.Sprint(is.Weaken)},
+		{"deny_addresses", fmt.Sprint(was.Denied), fmt.Sprint(is.Denied)},
 		{"on_misuse", was.OnMisuse, is.OnMisuse},
 		{"on_reflection", was.OnReflection, is.OnReflection},
 		{"placeholder_in_body", bodyWord(was), bodyWord(is)},
