@@ -12,7 +12,8 @@ import "slices"
 type Matcher struct {
 	forms  []string            // folded and sorted
 	first  [256][2]int         // the forms that begin with a byte: from, to
-	stride int                 // the length of the shortest form, at most maxStride
+	least  int                 // the length of the shortest form
+	stride int                 // the same, at most maxStride
 	skips  [pairMask + 1]uint8 // by two bytes: how far the search may move on
 }
 
@@ -27,15 +28,16 @@ func newMatcher(forms []string) *Matcher {
 	if len(forms) == 0 {
 		return nil
 	}
-	m := &Matcher{forms: forms, stride: maxStride}
+	m := &Matcher{forms: forms, least: len(forms[0])}
 	for i, f := range forms {
-		m.stride = min(m.stride, len(f))
+		m.least = min(m.least, len(f))
 		if r := &m.first[f[0]]; r[1] == 0 {
 			*r = [2]int{i, i + 1}
 		} else {
 			r[1] = i + 1
 		}
 	}
+	m.stride = min(m.least, maxStride)
 	for i := range m.skips {
 		m.skips[i] = uint8(m.stride - 1)
 	}

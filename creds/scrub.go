@@ -126,6 +126,9 @@ func cover(b []byte) {
 
 // ScrubText masks the forms in a text that is there as a whole.
 func (t *Table) ScrubText(text string) (string, int) {
+	if m := t.Matcher(); m == nil || len(text) < m.least {
+		return text, 0
+	}
 	s := Scrubber{find: t.Matcher}
 	out, hits := s.Next([]byte(text))
 	if hits == 0 {

@@ -18,8 +18,8 @@ func (x *exchange) undecorate(resp *http.Response) {
 	table := x.g.Table
 	cookies := table.Binding(x.binding).Cookies
 	if cookies != creds.CookiesPass {
-		if cookies != creds.CookiesDrop {
-			for _, v := range x.g.jar.keep(x.jarKey, x.target.path, resp.Cookies(), time.Now()) {
+		if set := resp.Cookies(); len(set) > 0 && cookies != creds.CookiesDrop {
+			for _, v := range x.g.jar.keep(x.jarKey, x.target.path, set, time.Now()) {
 				table.Earned(x.binding, v)
 			}
 		}
