@@ -74,6 +74,8 @@ var table = arch.Rules{
 	},
 	Sole: map[string][]string{
 		"github.com/elazarl/goproxy":             {"mitm/explicit"},
+		"github.com/andybalholm/brotli":          {"mitm"},
+		"github.com/klauspost/compress":          {"mitm"},
 		"github.com/gopacket/gopacket":           {"netns/observe"},
 		"github.com/landlock-lsm/go-landlock":    {"internal/landlock"},
 		"github.com/seccomp/libseccomp-golang":   {"internal/seccomp/gen"},
