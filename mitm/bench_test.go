@@ -118,16 +118,23 @@ func BenchmarkBigBody(b *testing.B) {
 }
 
 // BenchmarkSmallRequests sends keep-alive requests from 16 clients at once.
-func BenchmarkSmallRequests(b *testing.B) { benchSmall(b, 16) }
+func BenchmarkSmallRequests(b *testing.B) { benchSmall(b, 16, false) }
+
+// BenchmarkNewConnections sends each request on a connection of its own, of four
+// clients at once. Names are not looked up.
+func BenchmarkNewConnections(b *testing.B) { benchSmall(b, 4, true) }
 
 // BenchmarkLatency sends keep-alive requests one after the other.
-func BenchmarkLatency(b *testing.B) { benchSmall(b, 1) }
+func BenchmarkLatency(b *testing.B) { benchSmall(b, 1, false) }
 
-func benchSmall(b *testing.B, clients int) {
+func benchSmall(b *testing.B, clients int, fresh bool) {
 	const each = 100
 	all := contestants(b, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		io.WriteString(w, `{"login":"mona","id":1}`)
 	}))
+	for _, c := range all {
+		c.client.Transport.(*http.Transport).DisableKeepAlives = fresh
+	}
 	for b.Loop() {
 		for _, c := range all {
 			began := time.Now()
