@@ -15,6 +15,10 @@
 //	SSH            a disconnect message that says what to do instead
 //	all else       closed, and audited
 //
+// A client that was told of a proxy comes to another listener and names the
+// authority itself, in a CONNECT or in each request (explicit.go). Behind a CONNECT
+// the same first bytes decide.
+//
 // A request passes these steps, and each may answer it with a refusal:
 //
 //	read      head.go     one strict head: what two parsers could read in two

@@ -132,10 +132,21 @@ func (x *exchange) enter() *refusal {
 		return x.misused()
 	}
 	if !x.g.Rules.AllowsName(x.s.authority.Host()) {
+		if !isAddress(x.s.authority) {
+			return refuseName(x.s.authority.Host())
+		}
 		x.verdict = x.decide(http.MethodConnect, "/", "")
 		return x.denied(x.verdict, http.MethodConnect, "/")
 	}
 	return nil
+}
+
+// refuseName refuses a name for which there is no rule at all, under the code that
+// the jail's DNS would have: what was wanted of the host is not known.
+func refuseName(host string) *refusal {
+	no := refuse(http.StatusForbidden, audit.CodeNameDenied, "no rule allows a request to "+host)
+	no.name = host
+	return no
 }
 
 // tunnel answers a CONNECT and serves what comes through it as a connection to a.

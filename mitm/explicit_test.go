@@ -297,6 +297,10 @@ func TestExplicit_WhatIsMeantForTheProxyStaysHere(t *testing.T) {
 	if resp, _ := d.ask(connectTo("nowhere.test:443")); resp.StatusCode != 403 {
 		t.Errorf("%d for a name without a rule, want 403 and never 407", resp.StatusCode)
 	}
+	// It is recorded like a name that was looked up.
+	d.audit.await(t, opened, func(e Event) bool {
+		return e.Kind == audit.KindDNS && e.Code == audit.CodeNameDenied && e.Name == "nowhere.test" && e.Authority.IsZero() && e.Method == ""
+	})
 }
 
 // TestA56_NamesThroughTheProxyAreCounted: a name is admitted before it is looked up,

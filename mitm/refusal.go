@@ -22,6 +22,7 @@ type refusal struct {
 	nearest int    // nearest rule, -1 for none
 
 	addr         netip.Addr // that the guard refused: for the owner, never for the jail
+	name         string     // that no rule allows, where it was all that was asked
 	method, path string     // what was judged, where that is not the request itself
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
 )
 
 // allowed is the record of a request that is about to be sent.
@@ -48,6 +49,9 @@ func (x *exchange) recordRefusal(ctx context.Context, no *refusal) (string, *ref
 	e.Rule, e.Nearest = no.rule, no.nearest
 	if no.method != "" {
 		e.Method, e.Path = printable(no.method, 16), no.path
+	}
+	if no.name != "" {
+		e.Kind, e.Authority, e.Name, e.Method = audit.KindDNS, egress.Authority{}, no.name, ""
 	}
 	id, err := x.s.p.audit.Open(ctx, e)
 	if err != nil {

@@ -21,11 +21,12 @@ import (
 
 // environment is what a jail keeps for all of its commands.
 type environment struct {
-	undo   cleanup.Stack // after the last command's own
-	group  *cgroup.Group // around the commands' own, with the jail's limits
-	net    *netns.Net
-	answer wire.Answer
-	kept   *shared // what the commands of a session share; else nil
+	undo     cleanup.Stack // after the last command's own
+	group    *cgroup.Group // around the commands' own, with the jail's limits
+	net      *netns.Net
+	explicit bool // it has listeners of the proxy's own port
+	answer   wire.Answer
+	kept     *shared // what the commands of a session share; else nil
 }
 
 // open makes the jail: its cgroup, a network whose sockets the egress process
@@ -93,6 +94,7 @@ func (x *execution) connect(ctx context.Context, env *environment) error {
 		if err := n.OpenProxy(); err != nil {
 			return fmt.Errorf("explicit proxy: %w", err)
 		}
+		env.explicit = true
 	}
 	proc, err := m.egressFor(ctx, keyOf(x.j.owner, x.plan), x.j)
 	if err != nil {

@@ -312,7 +312,7 @@ func (x *execution) launch(st *staging, backend jail.Backend) (*os.File, []*os.F
 	for k, v := range x.j.policy.Load().placeholders {
 		own[k] = v
 	}
-	if p.Spec.ProxyEnv {
+	if x.j.env.explicit {
 		maps.Copy(own, proxyVariables())
 	}
 	own["OMNIJAIL"], own["OMNIJAIL_ID"] = "1", x.j.id.String()
