@@ -233,6 +233,21 @@ func TestS08_ANameInOtherLettersIsMoved(t *testing.T) {
 	}
 }
 
+// What a pointer leads to elsewhere is looked at while the command stands still: a
+// file system that does not answer keeps the scout from seeing anything else.
+func TestS17_WhereAPointerLeadsIsLookedAtInPeace(t *testing.T) {
+	dir := playground(t)
+	mkdir(t, dir, "home/other/.git")
+	w, _ := watch(t, dir)
+	pointer := write(t, dir, "w/sub/.git", 0o644, "gitdir: "+dir+"/home/other/.git\n")
+	expect(t, w, child.WatchAlarm, "/w/sub/.git")
+	frozen(t, w)
+	expect(t, w, child.WatchCalm, "")
+	if _, err := os.Stat(pointer); err != nil {
+		t.Errorf("it leads well, and was moved: %v", err)
+	}
+}
+
 // Where the caller has used up what the kernel lets one user watch, nothing starts.
 func TestS08_WithoutAWatchNothingStarts(t *testing.T) {
 	dir := playground(t)

@@ -15,18 +15,19 @@ import (
 // watcher looks for new names in what a command may write, as the caller and from
 // outside of the jail, for as long as the command runs.
 type watcher struct {
-	conn   *seqpacket.Conn
-	ask    *child.WatchRequest
-	notify int           // inotify
-	since  unix.Timespec // files changed before this are not the command's
-	roots  []*root
-	nodes  map[int32]*node
-	files  map[int32]judged
-	asked  patterns
-	fresh  []visit // directories that the command made: looked through at once
-	later  []visit // those from before: looked through beside the command
-	frozen bool
-	ended  bool // the command has
+	conn    *seqpacket.Conn
+	ask     *child.WatchRequest
+	notify  int           // inotify
+	since   unix.Timespec // files changed before this are not the command's
+	roots   []*root
+	nodes   map[int32]*node
+	files   map[int32]judged
+	asked   patterns
+	fresh   []visit // directories that the command made: looked through at once
+	later   []visit // those from before: looked through beside the command
+	running bool    // the command may
+	frozen  bool
+	ended   bool // the command has
 
 	moved, seen, notable, stale, overflows int
 }
@@ -95,6 +96,7 @@ func (w *watcher) begin(files []*os.File) (err error) {
 	if err := w.lookAtGit(); err != nil {
 		return err
 	}
+	w.running = true
 	return w.say(child.WatchFrame{Kind: child.WatchReady})
 }
 

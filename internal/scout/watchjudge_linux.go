@@ -101,58 +101,66 @@ func (w *watcher) harms(n *node, dir *os.File, name string, class child.WatchCla
 	if err != nil || len(text) > maxJudged {
 		return true, nil
 	}
-	return w.harmful(n, class, text), nil
+	return w.harmful(n, class, text)
 }
 
 // harmful judges a text by what git would make of it.
-func (w *watcher) harmful(n *node, class child.WatchClass, text []byte) bool {
+func (w *watcher) harmful(n *node, class child.WatchClass, text []byte) (bool, error) {
 	switch class {
 	case child.ClassConfig:
 		_, found := runsProgram(text)
-		return found
+		return found, nil
 	case child.ClassCommonDir:
 		line := strings.TrimRight(string(text), "\n")
-		return line != "../.." && line != ""
+		return line != "../.." && line != "", nil
 	case child.ClassTodo:
-		return runsLine(text)
+		return runsLine(text), nil
 	}
-	return !w.leadsWell(n, text)
+	well, err := w.leadsWell(n, text)
+	return !well, err
 }
 
 // leadsWell judges a .git that is a file. No link may be on the way to where it
 // leads, and if the command could write there, it is watched as a git directory
-// from then on.
-func (w *watcher) leadsWell(n *node, text []byte) bool {
+// from then on. The command stands still meanwhile where that is not below what it
+// was granted: a file system there may keep whoever looks waiting, who sees nothing
+// else then.
+func (w *watcher) leadsWell(n *node, text []byte) (bool, error) {
 	target, ok := strings.CutPrefix(string(text), "gitdir:")
 	if !ok {
-		return true // nothing to git
+		return true, nil // nothing to git
 	}
 	target = strings.TrimRight(strings.TrimLeft(target, " \t"), "\r\n")
 	if !filepath.IsAbs(target) {
 		target = n.path("") + "/" + target
 	}
+	r, rel := w.rootOf(filepath.Clean(target))
+	if (r == nil || strings.Contains(target, "/../")) && w.running {
+		if err := w.stop(child.ClassPointer, n.path(".git")); err != nil {
+			return false, err
+		}
+	}
 	at := strings.LastIndexByte(target, '/')
 	base := target[at+1:]
 	if base == "" || base == "." || base == ".." || !noLinks(target[:at+1]) {
-		return false
+		return false, nil
 	}
-	r, rel := w.rootOf(filepath.Clean(target))
 	if r == nil || rel == "" || r.kept[rel] && !r.open[rel] {
-		return noLinks(target)
+		return noLinks(target), nil
 	}
 	if r.designate[rel] == gitKind {
-		return true
+		return true, nil
 	}
 	parent := w.nodeAt(r, filepath.Dir(rel))
 	if parent == nil {
-		return false // a place that is not looked at
+		return false, nil // a place that is not looked at
 	}
 	if childKind(parent.kind, parent.inGit, base) == gitKind {
-		return true
+		return true, nil
 	}
 	r.designate[rel] = gitKind // git makes the pointer before what it points to
 	w.fresh = append(w.fresh, visit{root: r, parent: parent, name: base})
-	return true
+	return true, nil
 }
 
 // noLinks reports whether a directory is there with no link on the way. The path is
