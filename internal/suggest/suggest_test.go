@@ -151,7 +151,7 @@ func TestFilesBecomePaths(t *testing.T) {
 
 // A jail that looks for a few harmless files beside credentials is not given the
 // directory of both.
-func TestS32_NoDirectoryOfCredentialsIsProposed(t *testing.T) {
+func TestS24_NoDirectoryOfCredentialsIsProposed(t *testing.T) {
 	var recs []audit.Record
 	for _, dir := range []string{"/home/a/.config", "/home/a/.local", "/srv/app/conf"} {
 		for _, n := range []string{"1", "2", "3", "4", "5"} {
