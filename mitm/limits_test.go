@@ -3,6 +3,7 @@ package mitm
 import (
 	"bufio"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -280,5 +281,64 @@ func TestClose(t *testing.T) {
 	}
 	if b, err := io.ReadAll(c); len(b) > 0 || isTimeout(err) {
 		t.Errorf("read %q %v", b, err)
+	}
+}
+
+// TestA73_HeaderFlood sends heads that do not end: by one field, by many, and by
+// lines that are no fields yet. None is held beyond its limit.
+func TestA73_HeaderFlood(t *testing.T) {
+	leavesNothing(t)
+	r := newRig(t, options{rules: []string{"GET api.test"}})
+	up := &seen{}
+	addr := r.serve("api.test:443", up)
+	for name, endless := range map[string]string{
+		"one field": "a", "many fields": "X: 1\r\n", "folded": " a\r\n", "long fields": "X: " + pad(9000) + "\r\n",
+	} {
+		c := r.dialTLS(addr, "api.test")
+		sent := make(chan int64, 1)
+		go func() {
+			n, _ := io.Copy(c, io.MultiReader(strings.NewReader("GET / HTTP/1.1\r\nHost: api.test\r\nX-Start: "), io.LimitReader(repeated(endless), 64<<20)))
+			sent <- n
+		}()
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err == nil && resp.StatusCode != 431 && resp.StatusCode != 400 {
+			t.Errorf("%s: %d", name, resp.StatusCode)
+		}
+		if n := <-sent; n > 32<<20 {
+			t.Errorf("%s: %d bytes of a head were taken", name, n)
+		}
+		c.Close()
+	}
+	if n := len(up.all()); n > 0 {
+		t.Errorf("the upstream saw %d requests", n)
+	}
+}
+
+// repeated is text again and again.
+type repeated string
+
+func (s repeated) Read(b []byte) (int, error) {
+	n := 0
+	for n+len(s) <= len(b) {
+		n += copy(b[n:], s)
+	}
+	return n, nil
+}
+
+// TestA76_LeavesAreForAllowedNames holds that no certificate is made for a name that
+// no rule allows, whatever the handshake asks for.
+func TestA76_LeavesAreForAllowedNames(t *testing.T) {
+	leavesNothing(t)
+	r := newRig(t, options{rules: []string{"GET *.wild.test", "GET api.test"}})
+	addr := r.serve("api.test:443", &seen{})
+	for i := range 50 {
+		name := fmt.Sprintf("n%d.wild.test", i)
+		if c, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true, ServerName: name}); err == nil {
+			c.Close()
+			t.Fatalf("a handshake for %s at another name's address succeeded", name)
+		}
+	}
+	if n := len(r.proxy.leaves.byAuth); n > 1 {
+		t.Errorf("%d leaves were made", n)
 	}
 }

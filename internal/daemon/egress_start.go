@@ -27,7 +27,7 @@ const (
 
 // Limits of an egress process where the node can hold them.
 const (
-	egressMemory = 1 << 30
+	egressMemory = 2 << 30
 	egressPids   = 256
 )
 
@@ -218,7 +218,7 @@ func openLogin(name string) (*os.File, error) {
 // egressConfig is what every egress process is told: roots as bytes, the
 // operator's exemptions, the resolver. It holds nothing of a user.
 func (m *Manager) egressConfig(set *config.Config) (*os.File, error) {
-	c := wire.Config{Roots: m.roots(set)}
+	c := wire.Config{Roots: m.roots(set), Memory: egressMemory}
 	for _, p := range set.Egress.Private {
 		c.Private = append(c.Private, wire.Exemption{Host: p.Host, Prefix: p.CIDR})
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/omnijail/omnijail/internal/egressd/wire"
@@ -77,6 +78,10 @@ func (p *process) hello(m wire.Hello) wire.Status {
 			return wire.BadLogin
 		}
 		p.proxy = &mitm.Proxied{Address: c.Proxy, Login: login}
+	}
+	if c.Memory > 0 {
+		// Sooner collect than be killed; the rest is what is not the collector's.
+		debug.SetMemoryLimit(c.Memory / 4 * 3)
 	}
 	p.config, p.roots = &c, roots
 	return wire.OK

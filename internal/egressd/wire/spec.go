@@ -16,6 +16,7 @@ type Config struct {
 	Hosts    map[string]netip.AddrPort `json:"hosts,omitempty"`    // upstream.hosts for every jail of this process, by "name:port"
 	Private  []Exemption               `json:"private,omitempty"`  // egress.private
 	Resolver netip.AddrPort            `json:"resolver,omitempty"` // upstream.dns; the zero value is the node's own
+	Memory   int64                     `json:"memory,omitempty"`   // bytes that the process may use; 0 for no limit
 	Proxy    netip.AddrPort            `json:"proxy,omitempty"`    // upstream.proxy; the zero value is none
 }
 
