@@ -41,18 +41,22 @@ def denied():
     s.sendall(b'POST /admin HTTP/1.1\r\nHost: example.test\r\nContent-Length: 1073741824\r\n\r\n')
     push(s, b'a' * 65536)
 def many():
-    for i in range(40):
+    for i in range(10):
         s = socket.create_connection(('example.test', 443), timeout=20)
         s.close()
 def run(f):
     try: f()
     except OSError: pass
-threads = [threading.Thread(target=run, args=(f,)) for f in (half, head, unread, body, denied, many) for i in range(30)]
+threads = [threading.Thread(target=run, args=(f,)) for f in (half, head, unread, body, denied, many) for i in range(int(sys.argv[1]))]
 for t in threads: t.start()
 for t in threads: t.join()
 print('under way', flush=True)
 sys.stdin.read()
 `
+
+// floodEach is how often each of it is done; thirty of all six fill a jail's
+// connections.
+const floodEach = 5
 
 // TestA75_AFloodLeavesTheOthersTheirNetwork floods the egress process of two jails
 // from one of them. The other one is served, by the same process, which stays far
@@ -64,9 +68,9 @@ func TestA75_AFloodLeavesTheOthersTheirNetwork(t *testing.T) {
 	n.in(t, other, "curl -sS -f https://example.test/bytes?n=1").Want(t, 0)
 	before := egressOf(t, n)
 
-	r := n.launch(t, Ctl{UID: Alice, Args: []string{"exec", "--jail", attacker, "--", "python3", "-c", flood}})
+	r := n.launch(t, Ctl{UID: Alice, Args: []string{"exec", "--jail", attacker, "--", "python3", "-c", flood, fmt.Sprint(soak(t, floodEach))}})
 	r.says(t, "under way")
-	for i := range 20 {
+	for i := range 5 {
 		o := n.in(t, other, fmt.Sprintf("curl -sS -f https://example.test/bytes?n=100000\\&i=%d | wc -c", i)).Want(t, 0)
 		if strings.TrimSpace(o.Stdout) != "100000" {
 			t.Errorf("the other jail got %q %s", o.Stdout, o.Stderr)
