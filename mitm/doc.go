@@ -34,6 +34,10 @@
 //	                      masked, session cookies stay in the jar
 //	reply     reply.go    streamed back as it comes
 //
+// The policy can be replaced (generation.go). A request belongs to one generation
+// from its judgement to its end, and is cut when another takes its place that would
+// not allow it.
+//
 // Everything fails closed. A missing rule, a silent auditor, an address that
 // cannot be classified: all of them are refusals with a body that says why.
 package mitm
