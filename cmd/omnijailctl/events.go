@@ -97,8 +97,15 @@ func newWhy(g *globals) *cobra.Command {
 }
 
 func whyText(r audit.Record) string {
-	s := fmt.Sprintf("%s  %s", r.ID, r.Time.Local().Format("2006-01-02 15:04:05"))
-	s += fmt.Sprintf("\njail     %s, policy %q\n", r.Jail, r.Policy)
+	s := fmt.Sprintf("%s  %s\n", r.ID, r.Time.Local().Format("2006-01-02 15:04:05"))
+	switch {
+	case r.Jail != "":
+		s += fmt.Sprintf("jail     %s, policy %q\n", r.Jail, r.Policy)
+	case r.Policy != "":
+		s += fmt.Sprintf("jail     none was made, policy %q\n", r.Policy)
+	default: // refused before a policy was read
+		s += "jail     none was made\n"
+	}
 	line := func(name, value string) {
 		if value != "" {
 			s += fmt.Sprintf("%-8s %s\n", name, value)

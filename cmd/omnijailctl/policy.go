@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -25,8 +26,8 @@ func newPolicy(g *globals) *cobra.Command {
 func (g *globals) policyList() *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "the policies that can be named", Args: nArgs(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			list := policy.ListNames(library())
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list := g.named(cmd.Context())
 			if g.json {
 				return printJSON(list)
 			}
@@ -42,6 +43,22 @@ func (g *globals) policyList() *cobra.Command {
 			return w.Flush()
 		},
 	}
+}
+
+// named lists the policies that this user can read, then those that only the
+// daemon knows, if it answers.
+func (g *globals) named(ctx context.Context) []policy.Listed {
+	list := policy.ListNames(library())
+	var known []api.Policy
+	if g.client().Get(ctx, "/v1/policies", nil, &known) != nil {
+		return list
+	}
+	for _, p := range known {
+		if !slices.ContainsFunc(list, func(l policy.Listed) bool { return l.Name == p.Name }) {
+			list = append(list, policy.Listed{Name: p.Name, Origin: p.Origin, Description: p.Description})
+		}
+	}
+	return list
 }
 
 // openPolicy finds and decodes what an argument names, for reading.
@@ -70,10 +87,23 @@ func (g *globals) policyShow() *cobra.Command {
 			if g.json {
 				return printJSON(p)
 			}
-			fmt.Print(p.Text)
+			fmt.Print(shown(p))
 			return nil
 		},
 	}
+}
+
+// shown is a policy in words. Of one that this user cannot read the daemon tells
+// no more than its name: it says where the operator's secrets are.
+func shown(p api.Policy) string {
+	if p.Text != "" {
+		return p.Text
+	}
+	s := fmt.Sprintf("%s (%s)\n", p.Name, p.Origin)
+	if p.Description != "" {
+		s += p.Description + "\n"
+	}
+	return s + "\nThe operator's: what it holds is shown to root alone.\n"
 }
 
 // describe reads a policy here, or has the daemon describe one of a folder that

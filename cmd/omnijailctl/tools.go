@@ -34,7 +34,8 @@ var tools = []tool{
 	{name: "java", argv: []string{"java", "Doctor.java"}, file: javaRead, says: "omnijail-doctor"},
 	{name: "go", argv: []string{"go", "list", "-m", "-versions", "omnijail.invalid/doctor"}, says: "omnijail.invalid/doctor v1.0.0",
 		env: map[string]string{"GO111MODULE": "on", "GOPROXY": doctorURL + "/go", "GONOSUMDB": "*", "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local"}},
-	{name: "cargo", argv: []string{"cargo", "search", "omnijail-doctor", "--index", "sparse+" + doctorURL + "/cargo/"}, says: "omnijail-doctor"},
+	{name: "cargo", argv: []string{"cargo", "search", "omnijail-doctor", "--index", "sparse+" + doctorURL + "/cargo/"}, says: "omnijail-doctor",
+		env: map[string]string{"CARGO_UNSTABLE_SPARSE_REGISTRY": "true", "RUSTC_BOOTSTRAP": "1"}}, // before 1.68 such registries are behind a switch
 	{name: "npm", argv: []string{"npm", "view", "omnijail-doctor", "version", "--registry", doctorURL + "/npm/"}, says: "1.0.0",
 		env: map[string]string{"NPM_CONFIG_UPDATE_NOTIFIER": "false"}},
 	{name: "pip", argv: []string{"pip3", "index", "versions", "omnijail-doctor", "--index-url", doctorURL + "/simple"}, says: "1.0.0",

@@ -202,8 +202,10 @@ func directories(set *config.Config) error {
 	if err := os.Chmod(set.RunDir, 0o755); err != nil { // the umask took it
 		return err
 	}
-	if err := config.RootOwned(filepath.Dir(set.Socket)); err != nil {
-		return err
+	if err := config.RootOwned(filepath.Dir(set.Socket)); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("socket %s: %w (mkdir -p %s)", set.Socket, err, filepath.Dir(set.Socket))
+	} else if err != nil {
+		return fmt.Errorf("socket %s: %w", set.Socket, err)
 	}
 	if _, err := os.Stat(set.PolicyDir); err == nil {
 		return config.RootOwned(set.PolicyDir)

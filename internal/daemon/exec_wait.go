@@ -69,22 +69,36 @@ func (x *execution) exited(code int, err error) api.Exit {
 	x.m.metrics.execs.WithLabelValues("exited").Inc()
 	exit := api.Exit{Code: code}
 	x.overLimit(&exit)
-	if code != 0 && exit.Reason == "" && len(x.hidden) > 0 {
-		x.events.note(hiddenEntries(x.hidden))
-	}
-	if code != 0 && exit.Reason == "" && gitConfigClosed(x.opened.Reply.Grants) && writesGitConfig(x.plan.Argv) {
-		x.events.note(closedGitConfig())
-	}
-	if code != 0 && exit.Reason == "" && len(x.doors) > 0 {
-		x.tell(hiddenDoors(x.doors))
-	}
-	if code != 0 && exit.Reason == "" && x.atHome {
-		x.events.note(emptyHome())
+	if code != 0 && exit.Reason == "" {
+		x.guesses()
 	}
 	if code > 128 && code <= 128+64 {
 		exit.Signal = code - 128 // by the shells' convention; the backend reports no more
 	}
 	return exit
+}
+
+// guesses names what of the jail may have been why a command failed. One that
+// went well is told nothing of it.
+func (x *execution) guesses() {
+	p := x.j.policy.Load()
+	for _, i := range p.dropped {
+		if text, hint := noLogin(p.secrets[i].binding, p.plan.Spec.Policy.Name); text != "" {
+			x.events.note(text, hint)
+		}
+	}
+	if len(x.hidden) > 0 {
+		x.events.note(hiddenEntries(x.hidden))
+	}
+	if gitConfigClosed(x.opened.Reply.Grants) && writesGitConfig(x.plan.Argv) {
+		x.events.note(closedGitConfig())
+	}
+	if len(x.doors) > 0 {
+		x.tell(hiddenDoors(x.doors))
+	}
+	if x.atHome {
+		x.events.note(emptyHome())
+	}
 }
 
 // timedOut ends a command that ran too long: SIGTERM, a moment, then the end of

@@ -122,9 +122,6 @@ func (j *liveJail) drop(former *inForce, dropped []*secret) {
 		for _, v := range s.binding.Env {
 			delete(n.placeholders, v.Name)
 		}
-		if text, hint := noLogin(s.binding, n.plan.Spec.Policy.Name); text != "" {
-			j.audience.note(text, hint)
-		}
 	}
 }
 
