@@ -71,27 +71,39 @@ func TestS08_APointerMountsNothing(t *testing.T) {
 	}
 	w, _ := watch(t, dir)
 	write(t, dir, "w/sub/.git", 0o644, "gitdir: "+net+"/secret.evil.example/export/x\n")
-	alarmed := make(chan child.WatchFrame, 1)
-	go func() {
+	mountsNothing(t, asked, func() {
 		w.scout.conn.SetDeadline(time.Now().Add(hang))
-		f, _ := w.Next()
-		alarmed <- f
+		f, err := w.Next()
+		if err == nil && f.Kind == child.WatchAlarm {
+			w.Frozen()
+			f, err = w.Next()
+		}
+		if err != nil || f.Kind != child.WatchMoved {
+			t.Errorf("%+v, %v", f, err)
+		}
+	})
+}
+
+// mountsNothing fails where a name is asked for while do runs.
+func mountsNothing(t *testing.T, asked *os.File, do func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
 	}()
-	for waited := false; !waited; {
+	defer func() { <-done }()
+	for {
 		select {
-		case f := <-alarmed:
-			waited = true
-			if f.Kind != child.WatchAlarm {
-				t.Errorf("%+v", f)
-			}
+		case <-done:
+			return
 		default:
-			if got := nameAsked(t, asked, 10*time.Millisecond); got != "" {
-				t.Fatalf("the node looks for a server %q", got)
-			}
+		}
+		if got := nameAsked(t, asked, 10*time.Millisecond); got != "" {
+			asked.Close() // and whoever waits is told that there is nothing
+			t.Fatalf("the node looks for a server %q", got)
 		}
 	}
-	frozen(t, w)
-	expect(t, w, child.WatchMoved, "/w/sub/.git")
 }
 
 // So it is with what a script says that interprets it, and with a link to a program.
@@ -106,22 +118,10 @@ func TestS17_AProgramsPathMountsNothing(t *testing.T) {
 	for _, argv0 := range []string{"./script", "./link", dir + "/home/bin/x"} {
 		o := Options{Child: newChild(t), Request: request(dir)}
 		o.Request.Argv0 = []byte(argv0)
-		answered := make(chan struct{})
-		go func() {
-			defer close(answered)
+		mountsNothing(t, asked, func() {
 			if opened, err := Open(t.Context(), o); err == nil {
 				opened.Close()
 			}
-		}()
-		for waited := false; !waited; {
-			select {
-			case <-answered:
-				waited = true
-			default:
-				if got := nameAsked(t, asked, 10*time.Millisecond); got != "" {
-					t.Fatalf("%s: the node looks for a server %q", argv0, got)
-				}
-			}
-		}
+		})
 	}
 }
