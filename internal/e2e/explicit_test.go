@@ -15,6 +15,7 @@ func TestExplicitProxy(t *testing.T) {
 	n := NewNode(t, Options{
 		Policy: map[string]string{
 			"explicit": explicitPolicy,
+			"bare":     "backend: linux_landlock\n" + explicitPolicy,
 			"without":  "egress_rules:\n  - \"* example.test/**\"\n",
 		},
 		Hosts: func(n *Node) map[string]string {
@@ -31,6 +32,8 @@ func TestExplicitProxy(t *testing.T) {
 		{"no rule", "explicit", `curl -sS -o /dev/null -w '%{http_connect}' https://other.test/ 2>/dev/null; true`, "403"},
 		{"the jail's own server", "explicit", `python3 -m http.server 8000 --bind 127.0.0.1 >/dev/null 2>&1 & until (exec 3<>/dev/tcp/127.0.0.1/8000) 2>/dev/null; do :; done; curl -sS -o /dev/null -w '%{http_code}' http://localhost:8000/`, "200"},
 		{"its port is taken", "explicit", `python3 -c 'import socket; s = socket.socket(); s.setsockopt(1, 2, 1); s.setsockopt(1, 15, 1); s.bind(("127.0.0.1", 3128)); s.listen()' 2>&1 | tail -n 1`, "OSError: [Errno 98] Address already in use\n"},
+		{"git", "explicit", `git -c http.version=HTTP/1.1 ls-remote https://example.test/a/b.git 2>&1 | grep -o "proxy\|403" | head -n 1; GIT_CURL_VERBOSE=1 git ls-remote https://example.test/a/b.git 2>&1 | grep -c "CONNECT example.test:443" | sed "s/[1-9].*/by the proxy/"`, "by the proxy\n"},
+		{"without bubblewrap", "bare", `curl -sS -o /dev/null -w "%{http_code}" https://example.test/status?code=200`, "200"},
 		{"unless asked for", "without", `env | grep -i proxy; (exec 3<>/dev/tcp/127.0.0.1/3128) 2>/dev/null || echo refused`, "refused\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
