@@ -62,6 +62,13 @@ func (x *execution) wait(ctx context.Context) api.Exit {
 
 func (x *execution) exited(code int, err error) api.Exit {
 	if err != nil {
+		// With cgroup v2 the kernel kills the whole jail for want of memory, who
+		// would have reported the exit with it.
+		over := api.Exit{Code: 128 + int(unix.SIGKILL), Signal: int(unix.SIGKILL)}
+		if x.overLimit(&over); over.Limits == "memory" {
+			x.m.metrics.execs.WithLabelValues("exited").Inc()
+			return over
+		}
 		x.m.metrics.execs.WithLabelValues("killed").Inc()
 		x.m.cfg.Log.Warn("jail ended without an exit", "jail", x.j.id, "err", err, "complaint", audit.Escape(x.process.Complaint()))
 		return api.Exit{Code: exitFailed, Reason: err.Error()}
