@@ -26,6 +26,7 @@ var table = arch.Rules{
 
 		"runtime/oci":        {"internal/jail"},
 		"runtime/bwrap":      {"internal/jail", "internal/node", "internal/stage", "internal/seccomp", "runtime/oci"},
+		"runtime/none":       {"internal/jail", "internal/node", "internal/child"},
 		"runtime/landlock":   {"internal/jail", "internal/node", "internal/child", "internal/landlock", "internal/reaper", "internal/seccomp", "runtime/oci"},
 		"internal/child":     {},
 		"internal/seqpacket": {},
@@ -68,7 +69,7 @@ var table = arch.Rules{
 		"internal/e2e":      {"api", "internal/lab", "internal/landlock"},
 		"examples/demo":     {"internal/lab", "api", "internal/cleanup"},
 		"cmd/omnijaild": {"api", "internal/config", "internal/daemon", "internal/server", "internal/egressd", "internal/node", "internal/policy", "internal/audit", "internal/caches", "internal/cgroup", "internal/cleanup", "internal/fence",
-			"internal/jail", "internal/peercred", "internal/spawn", "netns", "runtime/bwrap", "runtime/landlock", "internal/landlock"},
+			"internal/jail", "internal/peercred", "internal/spawn", "netns", "runtime/bwrap", "runtime/landlock", "runtime/none", "internal/landlock"},
 		"cmd/omnijail-init": {"internal/scout", "internal/confine", "internal/initrun", "internal/reaper"},
 		"cmd/omnijailctl":   {"api", "internal/jail", "internal/policy", "internal/egress", "creds", "internal/audit", "internal/selftest"},
 	},

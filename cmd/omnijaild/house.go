@@ -30,6 +30,7 @@ import (
 	"github.com/omnijail/omnijail/netns"
 	"github.com/omnijail/omnijail/runtime/bwrap"
 	"github.com/omnijail/omnijail/runtime/landlock"
+	"github.com/omnijail/omnijail/runtime/none"
 )
 
 const (
@@ -158,7 +159,7 @@ func (h *house) parts(set *config.Config, log *slog.Logger) (c daemon.Config, er
 
 // backends are those of this build for which the node has the program.
 func (h *house) backends(set *config.Config) (map[string]jail.Backend, error) {
-	out := map[string]jail.Backend{landlock.Name: landlock.New(walls.ABI())}
+	out := map[string]jail.Backend{landlock.Name: landlock.New(walls.ABI()), none.Name: none.Backend{}}
 	wrap, err := bwrap.Load(set.Bwrap)
 	if errors.Is(err, os.ErrNotExist) {
 		return out, nil

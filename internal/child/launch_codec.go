@@ -113,7 +113,7 @@ func (l *Launch) Check() error {
 	case hasNUL([]byte(l.Exec)) || hasNUL([]byte(l.Cwd)) || anyNUL(l.Argv) || anyNUL(l.Env):
 		return errors.New("a path, argument or variable holds a NUL byte")
 	}
-	if l.Wall > WallNeeded || len(l.Places) > launchPlaces || slices.ContainsFunc(l.Places, func(p Place) bool { return !p.ok() }) {
+	if l.Wall > WallNone || len(l.Places) > launchPlaces || slices.ContainsFunc(l.Places, func(p Place) bool { return !p.ok() }) {
 		return errors.New("the wall has an unknown mode, or a place that is no absolute path with known rights")
 	}
 	for _, g := range l.Groups {

@@ -50,7 +50,7 @@ func TestS04_LaunchNeverRoot(t *testing.T) {
 		"NUL":           func(l *Launch) { l.Argv = [][]byte{[]byte("a\x00b")} },
 		"nameless":      func(l *Launch) { l.Env = [][]byte{[]byte("=x")} },
 		"own stdin":     func(l *Launch) { l.Stdio[0] = 0 },
-		"no such wall":  func(l *Launch) { l.Wall = WallNeeded + 1 },
+		"no such wall":  func(l *Launch) { l.Wall = WallNone + 1 },
 		"no place":      func(l *Launch) { l.Places[0].Path = "usr" },
 		"no right":      func(l *Launch) { l.Places[0].Rights = 0 },
 		"unknown right": func(l *Launch) { l.Places[0].Rights = 1 << 7 },

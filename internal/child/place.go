@@ -10,6 +10,7 @@ const (
 	WallScopes WallMode = iota // signals and abstract sockets alone, for a command that mounts
 	WallFiles                  // files too, where the kernel can
 	WallNeeded                 // files too, or the command does not start
+	WallNone                   // neither this wall nor a filter: the command is not isolated
 )
 
 // Rights say what the second wall lets a command do at a place. They add up with

@@ -42,9 +42,10 @@ type execution struct {
 	slave  *os.File
 
 	process     *spawn.Process
-	status      *os.File // the backend's report of the exit
-	command     *os.File // pidfd of the command
-	protections []string // places in the jail whose mounts must stay
+	status      *os.File      // the backend's report of the exit
+	direct      chan struct{} // closed when a command that is not isolated was reaped; nil for others
+	command     *os.File      // pidfd of the command
+	protections []string      // places in the jail whose mounts must stay
 	brake       brake
 	watch       *newNames           // nil where the command can write nothing of the caller's
 	found       int                 // names that it has reported

@@ -43,6 +43,9 @@ func (x *execution) open(ctx context.Context) error {
 	if err := x.limit(); err != nil {
 		return err
 	}
+	if x.j.spec().Bare() {
+		return x.scout(ctx)
+	}
 	var connected, opened error
 	var both sync.WaitGroup
 	both.Go(func() { connected = x.connect(ctx, env) })
@@ -188,7 +191,7 @@ func (x *execution) scout(ctx context.Context) error {
 	x.undo.Add(x.opened.Close)
 	x.hidden = slices.DeleteFunc(x.opened.Reply.Hidden, func(name string) bool { return name == policy.LocalName }) // no command needs it
 	x.doors = x.opened.Reply.Doors
-	x.atHome = x.opened.Reply.Cwd == policy.ScratchHome(p.User)
+	x.atHome = !p.Spec.Bare() && x.opened.Reply.Cwd == policy.ScratchHome(p.User)
 	x.j.mu.Lock()
 	x.j.notes = x.opened.Reply.Notes
 	x.j.exposed = escaped(x.opened.Reply.Exposed)
@@ -215,6 +218,9 @@ func pathOf(p *Plan) string {
 }
 
 func systemDirs(spec *jail.Spec) (dirs []string) {
+	if spec.Bare() {
+		return []string{"/"}
+	}
 	for _, mnt := range spec.OCI.Mounts {
 		if mnt.Type == "bind" || mnt.Type == "symlink" {
 			dirs = append(dirs, mnt.Destination)

@@ -32,6 +32,13 @@ const startTimeout = 10 * time.Second
 func (x *execution) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	backend := x.m.cfg.Backends[x.plan.Spec.Backends[0]]
+	if backend == nil {
+		return &jail.UnsupportedError{Backend: x.plan.Spec.Backends[0], Feature: "this jail", Need: "a backend of this build"}
+	}
+	if x.plan.Spec.Bare() {
+		return x.startBare(ctx, backend)
+	}
 	if err := x.watchNames(ctx); err != nil {
 		return err
 	}
@@ -43,10 +50,6 @@ func (x *execution) start(ctx context.Context) error {
 		defer staged.files.Root.Close() // the jail has it by then
 	}
 	defer staged.release()
-	backend := x.m.cfg.Backends[x.plan.Spec.Backends[0]]
-	if backend == nil {
-		return &jail.UnsupportedError{Backend: x.plan.Spec.Backends[0], Feature: "this jail", Need: "a backend of this build"}
-	}
 	channel, theirs, err := spawn.NewChannel()
 	if err != nil {
 		return err
@@ -108,8 +111,12 @@ func (x *execution) letGo(ctx context.Context, channel *spawn.Channel) (err erro
 	if err = x.watchBegins(ctx); err != nil {
 		return err
 	}
+	reason := ""
+	if x.plan.Spec.Bare() {
+		reason = notIsolated
+	}
 	if _, err = x.m.auditor.own(audit.Record{
-		Kind: audit.KindJail, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec().Policy.Name,
+		Reason: reason, Kind: audit.KindJail, Jail: x.j.id.String(), UID: x.j.owner, Policy: x.j.spec().Policy.Name,
 		Decision: audit.Allow, Argv0: audit.Escape(string(x.plan.Argv[0])), Origin: x.j.spec().Policy.Origin,
 	}); err != nil {
 		return fmt.Errorf("the start could not be recorded, so the command was not run: %w", err)
@@ -132,6 +139,8 @@ func (x *execution) announce() {
 		x.events.note(sharedFiles(dir))
 	}
 	switch usual := x.m.Facts().Backends; {
+	case x.plan.Spec.Bare():
+		x.events.note(notIsolated, "")
 	case x.j.spec().Passed != "":
 		x.events.note("jail made by "+x.j.backend+": "+x.j.spec().Passed, "")
 	case len(usual) > 0 && x.j.backend != usual[0]:
@@ -308,7 +317,10 @@ func gitHosts(bs []creds.Binding, dropped []int) (hosts []string) {
 // launch is the record for init and the descriptors it names.
 func (x *execution) launch(st *staging, backend jail.Backend) (*os.File, []*os.File, error) {
 	p, oci := x.plan, x.plan.Spec.OCI.Process
-	own := trust.Environment()
+	own := map[string]string{}
+	if !p.Spec.Bare() {
+		own = trust.Environment()
+	}
 	for k, v := range x.j.policy.Load().placeholders {
 		own[k] = v
 	}

@@ -33,8 +33,11 @@ func (x *execution) wait(ctx context.Context) api.Exit {
 		err  error
 	}
 	done := make(chan report, 1)
+	if x.plan.Spec.Bare() {
+		x.direct = make(chan struct{})
+	}
 	go func() {
-		code, err := spawn.ReadExit(x.status)
+		code, err := x.ended()
 		done <- report{code, err}
 	}()
 	var expired <-chan time.Time
@@ -143,7 +146,12 @@ func endReason(ctx context.Context) string {
 func (x *execution) reap() {
 	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
 	defer cancel()
-	if _, err := x.process.Wait(ctx); err != nil {
+	if x.direct != nil {
+		select {
+		case <-x.direct:
+		case <-ctx.Done():
+		}
+	} else if _, err := x.process.Wait(ctx); err != nil {
 		x.m.cfg.Log.Error("jail: process not reaped", "jail", x.j.id, "err", err)
 	}
 	if err := x.group.WaitEmpty(ctx); err != nil {

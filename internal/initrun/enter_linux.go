@@ -16,6 +16,9 @@ func wall(l *child.Launch) *child.StartError {
 	if errno := prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); errno != 0 {
 		return fail(child.StepWall, errno, "no_new_privs")
 	}
+	if l.Wall == child.WallNone {
+		return nil
+	}
 	abi := landlock.ABI()
 	if !landlock.Holds(abi) {
 		if l.Wall == child.WallNeeded {
@@ -33,6 +36,9 @@ func wall(l *child.Launch) *child.StartError {
 // filter installs the system call filters; that of an observed jail's reports is
 // the last, since what follows is reported by it.
 func filter(l *child.Launch) *child.StartError {
+	if l.Wall == child.WallNone {
+		return nil
+	}
 	if l.NoUnix {
 		if failed := install(seccomp.NoUnixSockets()); failed != nil {
 			return failed
@@ -91,9 +97,18 @@ func stdio(l *child.Launch) *child.StartError {
 			return fail(child.StepStdio, err, "dup3")
 		}
 	}
+	// Where no backend stands before it, the spawner has made it a leader.
+	if sid, err := unix.Getsid(0); err == nil && sid == unix.Getpid() && l.Wall == child.WallNone {
+		return controlling(l)
+	}
 	if _, err := unix.Setsid(); err != nil {
 		return fail(child.StepStdio, err, "setsid")
 	}
+	return controlling(l)
+}
+
+// controlling makes the command's terminal that of its session.
+func controlling(l *child.Launch) *child.StartError {
 	if l.TTY {
 		if err := unix.IoctlSetInt(0, unix.TIOCSCTTY, 0); err != nil {
 			return fail(child.StepStdio, err, "controlling terminal")

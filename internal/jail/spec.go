@@ -2,6 +2,7 @@ package jail
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
@@ -40,6 +41,9 @@ type Spec struct {
 	Publish   []uint16 // the jail's, on the node
 	NodePorts []uint16 // the node's, in the jail
 }
+
+// Bare reports whether the command runs without isolation.
+func (s *Spec) Bare() bool { return slices.Contains(s.Weaken, WeakNoIsolation) }
 
 // Cache says which of the caller's caches the jail has in its home. What is written
 // for one policy or workspace is never seen for another.

@@ -11,6 +11,7 @@ import (
 const (
 	Bubblewrap = "linux_bwrap"    // bwrap makes the jail
 	Alone      = "linux_landlock" // omnijail-init makes it, and no command starts without Landlock
+	Nothing    = "none"           // no jail: limits alone, for weaken: [no_isolation]
 )
 
 // backend says what a backend needs: to run at all, and for each guarantee.
@@ -55,6 +56,12 @@ var backends = []backend{
 	},
 }
 
+// bare is no backend that is ever chosen: a policy has to ask for it in two words.
+var bare = backend{
+	name: Nothing, run: []Name{Root, Pidfd, KillGroup},
+	needs: map[jail.Guarantee][]Name{jail.LimitsHeld: {KillGroup, Memory, Pids}},
+}
+
 // Refuses says what a backend would need to keep a jail with the weakening w;
 // empty when it can.
 func Refuses(name string, w jail.Weakening) string {
@@ -81,6 +88,12 @@ func (f Facts) Guarantees() map[string][]jail.Guarantee {
 			if len(f.missing(b.needs[g])) == 0 {
 				given[b.name] = append(given[b.name], g)
 			}
+		}
+	}
+	if len(f.missing(bare.run)) == 0 {
+		given[Nothing] = []jail.Guarantee{}
+		if len(f.missing(bare.needs[jail.LimitsHeld])) == 0 {
+			given[Nothing] = append(given[Nothing], jail.LimitsHeld)
 		}
 	}
 	return given

@@ -19,6 +19,7 @@ type Report struct {
 type BackendReport struct {
 	Name       string            `json:"name"`
 	Runs       bool              `json:"runs"`
+	Bare       bool              `json:"bare,omitempty"` // it isolates nothing, and is never chosen by itself
 	Guarantees []GuaranteeReport `json:"guarantees"`
 }
 
@@ -40,6 +41,7 @@ func (f Facts) Report(require []jail.Guarantee) Report {
 			r.Lacking = lacking
 		}
 	}
+	r.Backends = append(r.Backends, f.reportBare())
 	for _, n := range advice {
 		if f.Get(n).Answer != Yes {
 			r.Advice = append(r.Advice, n)
@@ -61,6 +63,22 @@ func (f Facts) reportBackend(b backend) BackendReport {
 	return r
 }
 
+// reportBare is what is held where nothing is isolated.
+func (f Facts) reportBare() BackendReport {
+	r := BackendReport{Name: Nothing, Bare: true, Runs: len(f.missing(bare.run)) == 0}
+	for _, g := range jail.Guarantees {
+		report := GuaranteeReport{Name: g}
+		if len(bare.needs[g]) > 0 {
+			for _, fact := range f.missing(append(slices.Clone(bare.run), bare.needs[g]...)) {
+				report.Missing = append(report.Missing, fact.Name)
+			}
+			report.Given = len(report.Missing) == 0
+		}
+		r.Guarantees = append(r.Guarantees, report)
+	}
+	return r
+}
+
 // lacking returns those of want that the backend does not give.
 func (b BackendReport) lacking(want []jail.Guarantee) []jail.Guarantee {
 	var lacking []jail.Guarantee
@@ -74,7 +92,7 @@ func (b BackendReport) lacking(want []jail.Guarantee) []jail.Guarantee {
 }
 
 func (r Report) exit() int {
-	runs := slices.ContainsFunc(r.Backends, func(b BackendReport) bool { return b.Runs })
+	runs := slices.ContainsFunc(r.Backends, func(b BackendReport) bool { return b.Runs && !b.Bare })
 	switch {
 	case !runs || len(r.Lacking) > 0:
 		return 2

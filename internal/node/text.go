@@ -12,7 +12,7 @@ func (r Report) Text() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, r.verdict())
 	for _, backend := range r.Backends {
-		fmt.Fprintf(&b, "\n%s%s\n", backend.Name, map[bool]string{false: " (cannot run here)"}[backend.Runs])
+		fmt.Fprintf(&b, "\n%s%s\n", backend.Name, map[bool]string{false: " (cannot run here)"}[backend.Runs]+map[bool]string{true: " (no isolation: only where a policy says so and access lets it)"}[backend.Bare])
 		table(&b, func(w *tabwriter.Writer) {
 			for _, g := range backend.Guarantees {
 				fmt.Fprintf(w, "  %s\t%s\n", mark(g.Given), g.line())
@@ -45,6 +45,9 @@ func (r Report) verdict() string {
 
 func (g GuaranteeReport) line() string {
 	if g.Given {
+		return string(g.Name)
+	}
+	if len(g.Missing) == 0 {
 		return string(g.Name)
 	}
 	return string(g.Name) + "\tneeds " + join(g.Missing)

@@ -29,6 +29,9 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 	if err := rep.err(); err != nil {
 		return nil, err
 	}
+	if doc.bare(req) {
+		return compileBare(doc, req, facts, rep)
+	}
 	home := ScratchHome(req.User)
 	v := &view{doc: doc, req: req, facts: facts, home: home, rep: rep}
 	backends, passed := backendsFor(doc, req, facts, rep)

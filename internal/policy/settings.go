@@ -12,13 +12,13 @@ import (
 // backends are the words for what enforces; the second list is not built.
 var (
 	backends      = []string{machine.Bubblewrap, machine.Alone}
-	backendsLater = []string{"darwin_seatbelt", "none"}
+	backendsLater = []string{"darwin_seatbelt"}
 )
 
 // weakenings are the ones that this build can give away.
 var weakenings = []jail.Weakening{
 	jail.WeakPtrace, jail.WeakNestedSandbox, jail.WeakCompatABI, jail.WeakPrivateDestinations, jail.WeakGitConfig,
-	jail.WeakPassthrough, jail.WeakOpenNetwork,
+	jail.WeakPassthrough, jail.WeakOpenNetwork, jail.WeakNoIsolation,
 	jail.WeakControlSockets, jail.WeakUnixSockets, jail.WeakHardlinks,
 }
 
@@ -52,7 +52,7 @@ func (d *decoder) backend(key string, n *node) {
 		if n.kind == list {
 			k = index(key, i)
 		}
-		switch s := d.oneOf(k, item, slices.Concat(backends, backendsLater)...); {
+		switch s := d.oneOf(k, item, slices.Concat(backends, backendsLater, []string{machine.Nothing})...); {
 		case s == "":
 		case slices.Contains(backendsLater, s):
 			d.later(item.at, k+": "+s)

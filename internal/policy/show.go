@@ -20,6 +20,7 @@ var weakeningTexts = map[jail.Weakening]string{
 	jail.WeakControlSockets:      "unix_sockets may name what runs commands outside: docker, dbus, tmux, an agent of keys",
 	jail.WeakHardlinks:           "what is hidden or protected may have another name in a granted folder, which is neither",
 	jail.WeakUnixSockets:         "linux_landlock lets Unix sockets be made, which Landlock before ABI 9 does not hold; no credentials",
+	jail.WeakNoIsolation:         "the command is not isolated: it sees, writes and reaches what you do, and only limits are held; no credentials",
 	jail.WeakOpenNetwork:         "the command reaches every public address, and so whoever it likes to; never with a credential",
 	jail.WeakPrivateDestinations: "allowed names may lead to private addresses, this node's network included",
 }

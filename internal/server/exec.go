@@ -109,6 +109,9 @@ func limits(req *api.ExecRequest) (l jail.Limits, refused *api.Error) {
 
 // granted holds what the policy wants against the caller's access.
 func granted(spec *jail.Spec, c *caller) *api.Error {
+	if spec.Bare() && c.confined {
+		return api.Refuse(http.StatusForbidden, "peer_confined", "policy %q isolates nothing, and a confined caller would leave its own sandbox by it", spec.Policy.Name)
+	}
 	for _, w := range spec.Weaken {
 		if !slices.Contains(c.access.Weaken, string(w)) {
 			return api.Refuse(http.StatusForbidden, "weaken_access", "your access does not include the weakening %q of policy %q", w, spec.Policy.Name).
