@@ -75,7 +75,7 @@ func TestS06_ACommandWithoutIsolationMayNotAsk(t *testing.T) {
 	if o.Exit == 0 || !strings.Contains(o.Stderr, "PermissionError") { // the socket's group is never passed on
 		t.Errorf("%+v", o)
 	}
-	o = n.Exec(t, "--policy", "bare", "--", "sh", "-c", "ls /proc/self/fd | wc -l; readlink /proc/self/fd/*").Want(t, 0)
+	o = n.Exec(t, "--policy", "bare", "--", "sh", "-c", "readlink /proc/self/fd/*; exit 0").Want(t, 0)
 	if strings.Contains(o.Stdout, "memfd") || strings.Contains(o.Stdout, "socket:") && strings.Count(o.Stdout, "socket:") > 3 || strings.Contains(o.Stdout, "pidfd") {
 		t.Errorf("descriptors: %s", o.Stdout)
 	}
