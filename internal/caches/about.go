@@ -24,7 +24,7 @@ type About struct {
 	Size      int64         `json:"size"` // bytes, when it was last measured
 	Measured  time.Time     `json:"measured"`
 	Took      time.Duration `json:"took"` // measuring it
-	Free      int64         `json:"free"` // bytes that the file system had left then
+	Free      int64         `json:"free"` // Level of the file system then
 	// Unknown says that the last walk did not come to its end: Size and Free are of
 	// an earlier one.
 	Unknown bool `json:"unknown,omitempty"`

@@ -39,15 +39,32 @@ const leastFile = 4096
 // Free is how many bytes a user could still write to the file system of the trees,
 // in files of any size.
 func (s *Store) Free() (int64, error) {
+	blocks, inodes, err := s.left()
+	if inodes < 0 {
+		return blocks, err
+	}
+	return min(blocks, inodes), err
+}
+
+// Level falls by all that is written to the file system of the trees, in bytes:
+// what a file holds, and leastFile for each.
+func (s *Store) Level() (int64, error) {
+	blocks, inodes, err := s.left()
+	return blocks + max(inodes, 0), err
+}
+
+// left is what the file system has left of both in bytes; inodes are below 0 where
+// it makes them as they are needed.
+func (s *Store) left() (blocks, inodes int64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.dir, &st); err != nil {
-		return 0, fmt.Errorf("free space of %s: %w", s.dir, err)
+		return 0, 0, fmt.Errorf("free space of %s: %w", s.dir, err)
 	}
-	free := int64(st.Bavail) * int64(st.Bsize)
-	if st.Files > 0 { // else it makes inodes as they are needed
-		free = min(free, int64(min(st.Ffree, math.MaxInt64/leastFile))*leastFile)
+	blocks, inodes = int64(st.Bavail)*int64(st.Bsize), -1
+	if st.Files > 0 {
+		inodes = int64(min(st.Ffree, math.MaxInt64/4/leastFile)) * leastFile
 	}
-	return free, nil
+	return blocks, inodes, nil
 }
 
 // Tree is a tree in use. Its owner closes it.
@@ -89,7 +106,7 @@ func (s *Store) Acquire(k Key, policy string) (*Tree, error) {
 
 // create makes a tree beside the others and puts it into its place whole.
 func (s *Store) create(path string, k Key, policy string) error {
-	free, err := s.Free()
+	free, err := s.Level()
 	if err != nil {
 		return err
 	}
@@ -201,7 +218,7 @@ func (t *Tree) there() error {
 
 // Measured records the size of the tree in bytes, and how long it took to find.
 func (t *Tree) Measured(size int64, took time.Duration) error {
-	free, err := t.s.Free()
+	free, err := t.s.Level()
 	if err != nil {
 		return err
 	}

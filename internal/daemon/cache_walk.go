@@ -13,11 +13,12 @@ import (
 )
 
 const (
-	cachePoll  = time.Second     // how often a jail's use of the disk is looked at
-	cacheDuty  = 20              // a walk is followed by a rest of so many times its length
-	cacheSlack = 16              // the part of its limit by which a cache may be over it unseen
-	startWalk  = 3 * time.Second // the longest that a start waits for one
-	mostWalks  = 90              // of one removal, each of caller.CacheTime at most
+	cachePoll  = time.Second      // how often a jail's use of the disk is looked at
+	cacheDuty  = 20               // a walk is followed by a rest of so many times its length
+	cacheRest  = 30 * time.Second // the least between two walks without a reason
+	cacheSlack = 16               // the part of its limit by which a cache may be over it unseen
+	startWalk  = 3 * time.Second  // the longest that a start waits for one
+	mostWalks  = 90               // of one removal, each of caller.CacheTime at most
 )
 
 // walk has a scout go through directories as the user whose they are.
@@ -35,14 +36,14 @@ func (c *cacheKeeper) walk(ctx context.Context, o caller.CacheOptions) (caller.C
 // since it was measured. It cannot have without the file system having lost as
 // much.
 func (c *cacheKeeper) due(a caches.About, limit int64) bool {
-	free, err := c.store.Free()
+	free, err := c.store.Level()
 	return err != nil || a.Free-free > max(limit-a.Size, limit/cacheSlack)
 }
 
 // lost reports whether the file system has lost more than a cache may hold since
 // that was measured.
 func (c *cacheKeeper) lost(a caches.About, limit int64) bool {
-	free, err := c.store.Free()
+	free, err := c.store.Level()
 	return err != nil || a.Free-free > limit
 }
 
@@ -147,7 +148,10 @@ func (c *cacheKeeper) look(ctx context.Context, t *caches.Tree, limit int64) str
 		return "killed: it fills a cache of so many files that it cannot be told how much that holds"
 	}
 	low := free < cacheReserve/2 && rested(a)
-	if !c.due(a, limit) && !low || a.Unknown && !rested(a) {
+	// What others free meanwhile hides what is written here, so it is looked at now
+	// and then in any case.
+	old := rested(a) && time.Since(a.Measured) > cacheRest
+	if !c.due(a, limit) && !low && !old || a.Unknown && !rested(a) {
 		return ""
 	}
 	size, err := c.measure(ctx, t, a, limit)
