@@ -116,8 +116,7 @@ func sameWay(was, is egress.Verdict) bool {
 // opensLike reports whether d reaches no other address for a name than former does.
 func (d *Dialer) opensLike(former *Dialer) bool {
 	return d == former || d.up.AllowPrivate == former.up.AllowPrivate &&
-		maps.Equal(d.up.Hosts, former.up.Hosts) && slices.Equal(d.up.Private, former.up.Private) && slices.Equal(d.up.Denied, former.up.Denied) &&
-		slices.Equal(d.up.Denied, former.up.Denied)
+		maps.Equal(d.up.Hosts, former.up.Hosts) && slices.Equal(d.up.Private, former.up.Private) && slices.Equal(d.up.Denied, former.up.Denied)
 }
 
 // refuseOutdated answers a request that was under way when it was no longer allowed.

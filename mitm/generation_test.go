@@ -64,7 +64,9 @@ func TestReplaceIsAtomic(t *testing.T) {
 		path := []string{"even", "odd"}[n%2]
 		r.replace(r.policyOf(n, mustRules(t, "GET api.test/"+path+"/**")))
 		if n%8 < 2 { // let some through
-			r.say(r.dialTLS(addr, "api.test"), "GET /"+path+"/x HTTP/1.1\r\nHost: api.test\r\n\r\n")
+			if resp, body := r.say(r.dialTLS(addr, "api.test"), "GET /"+path+"/x HTTP/1.1\r\nHost: api.test\r\n\r\n"); resp.StatusCode != 200 {
+				t.Errorf("generation %d: %d %s", n, resp.StatusCode, body)
+			}
 		}
 	}
 	close(stop)
