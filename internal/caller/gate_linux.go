@@ -68,11 +68,12 @@ func (s *process) supply(socket func() (*os.File, error)) {
 			return
 		}
 		f, err := socket()
-		if err != nil {
-			return // the jail is ending
+		if err != nil { // no descriptors, or the jail is ending: the gate asks again, or is gone
+			err = s.conn.Send(child.GateSocket{})
+		} else {
+			err = s.conn.Send(child.GateSocket{}, f)
+			f.Close()
 		}
-		err = s.conn.Send(child.GateSocket{}, f)
-		f.Close()
 		if err != nil {
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -13,6 +14,9 @@ import (
 
 // maxCarried bounds the connections that a gate carries at a time.
 const maxCarried = 256
+
+// askAgain is how long a gate waits after it was told that no socket can be made.
+const askAgain = time.Second
 
 // gate carries connections between the node's loopback and a jail's. It listens and
 // connects on the node as the caller, by no other right than the caller's own. The
@@ -160,6 +164,9 @@ func (g *gate) refill() error {
 			if err := g.put(f); err != nil {
 				return err
 			}
+		}
+		if len(files) == 0 {
+			time.AfterFunc(askAgain, func() { g.used <- struct{}{} })
 		}
 	}
 }
