@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -49,13 +48,21 @@ func (n *Net) Socket() (*os.File, error) {
 	return f, err
 }
 
-// inside runs f on a thread that is in the namespace and ends with it.
+// inside runs f on a thread that is in the namespace and ends with it. Close may
+// come meanwhile: the descriptor is held while it is used, so that its number
+// never means another jail's network.
 func (n *Net) inside(f func() error) error {
+	raw, err := n.ns.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("enter network namespace: %w", err)
+	}
 	return onThread(func() error {
-		err := unix.Setns(int(n.ns.Fd()), unix.CLONE_NEWNET)
-		runtime.KeepAlive(n)
-		if err != nil {
+		var entered error
+		if err := raw.Control(func(fd uintptr) { entered = unix.Setns(int(fd), unix.CLONE_NEWNET) }); err != nil {
 			return fmt.Errorf("enter network namespace: %w", err)
+		}
+		if entered != nil {
+			return fmt.Errorf("enter network namespace: %w", entered)
 		}
 		return f()
 	})
