@@ -39,6 +39,10 @@ test: build ## every test, unit and end to end (root; real bwrap, namespaces, TL
 soak: ## the races, a thousand times or two instead of some dozens; a gigabyte through a jail (root; a quarter of an hour)
 	@OMNIJAIL_SOAK=1000 go test -count=1 -timeout 40m -run 'TestS08|TestS09|TestS26_SwappedLinks|AtAnyInstant|TestLargeTransfers' ./internal/e2e
 
+.PHONY: race
+race: ## the end-to-end tests with the daemon under the race detector (root; ten minutes)
+	@OMNIJAIL_E2E_RACE=1 go test -count=1 -timeout 30m $(TESTFLAGS) ./internal/e2e/
+
 .PHONY: test-vm
 test-vm: ## the main job in a VM: Debian's kernel, cgroup v2, AppArmor (root; apt and a minute)
 	@tools/test-vm

@@ -68,6 +68,9 @@ var build struct {
 	err error
 }
 
+// raceVariable has the daemon of each Node run under the race detector.
+const raceVariable = "OMNIJAIL_E2E_RACE"
+
 // programs builds the three programs once, static, as they are shipped.
 func programs() (string, error) {
 	build.Do(func() {
@@ -82,8 +85,23 @@ func programs() (string, error) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			build.err = fmt.Errorf("build: %w\n%s", err, out)
 		}
+		if build.err == nil && os.Getenv(raceVariable) != "" {
+			build.err = racing(build.dir)
+		}
 	})
 	return build.dir, build.err
+}
+
+// racing builds the daemon anew, for the race detector; static, since the egress
+// process has no libraries in its cage.
+func racing(dir string) error {
+	cmd := exec.Command("go", "build", "-race", "-tags", "netgo,osusergo", "-ldflags", "-linkmode external -extldflags -static", "-o", dir+"/", "./cmd/omnijaild")
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // NewNode builds and starts a daemon and ends it with the test.
@@ -194,6 +212,9 @@ func (n *Node) Stop(t testing.TB) {
 	case <-time.After(hang):
 		n.cmd.Process.Kill()
 		t.Errorf("omnijaild did not stop; its log:\n%s", n.log.String())
+	}
+	if log := n.log.String(); strings.Contains(log, "WARNING: DATA RACE") {
+		t.Errorf("omnijaild has a race:\n%s", log)
 	}
 	n.cmd = nil
 }
