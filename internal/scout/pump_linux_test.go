@@ -29,6 +29,8 @@ func TestS17_ClientsOfASilentCommandLeaveNothing(t *testing.T) {
 			t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
 		}
 	}
+	p.mu.Lock() // the goroutines are gone, which no lock has said
+	defer p.mu.Unlock()
 	if len(p.streams) != 0 {
 		t.Errorf("%d streams are left", len(p.streams))
 	}
