@@ -63,10 +63,9 @@ func (v *Visit) Run(p *Plan, conn *net.UnixConn) {
 	ctx, cancel := context.WithCancelCause(v.j.ctx)
 	defer cancel(nil)
 	x.end = func(reason string) { cancel(errEnded{reason}) }
+	defer v.m.undo(nil, x) // after a panic too
 	exit := x.join(ctx, cancel, v.name)
-	if err := x.undo.Run(); err != nil {
-		v.m.cfg.Log.Error("exec: not all was undone", "jail", v.j.id, "err", err)
-	}
+	v.m.undo(nil, x)
 	x.record(exit)
 	v.j.audience.leave(x.events)
 	x.events.finish(exit)

@@ -66,11 +66,9 @@ func (m *Manager) Run(t *Ticket, conn *net.UnixConn) {
 	j, cancel := m.newJail(t.plan)
 	defer cancel(nil)
 	x := m.newExecution(j, t.plan, conn)
+	defer m.undo(j, x) // after a panic too: a jail that nobody waits for would stay, with its network
 	exit := x.run(j.ctx, cancel)
-	if err := errors.Join(x.undo.Run(), j.env.undo.Run()); err != nil {
-		m.cfg.Log.Error("jail: not all was undone", "jail", j.id, "err", err)
-	}
-	close(j.gone)
+	m.undo(j, x)
 	x.record(exit) // the last of this jail's: what it was refused has been written and shown by then
 	x.events.finish(exit)
 }
@@ -87,6 +85,7 @@ func (m *Manager) newJail(p *Plan) (*liveJail, context.CancelCauseFunc) {
 	first, _ := j.next(p) // a policy has fewer bindings than a jail can have values
 	j.admit(first)
 	j.policy.Store(first)
+	j.env.undo.Add(func() error { close(j.gone); return nil }) // the last of all
 	return j, cancel
 }
 

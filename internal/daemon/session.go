@@ -27,18 +27,24 @@ func (m *Manager) Create(t *Ticket, conn *net.UnixConn) (api.Jail, api.Exit) {
 		x.events = newEvents(conn)
 		j.audience.join(x.events)
 	}
+	kept := false
+	defer func() {
+		if !kept { // after a panic too
+			m.undo(j, x)
+			cancel(nil)
+		}
+	}()
 	exit := x.settle()
 	if exit.Code == 0 && len(t.plan.Argv) > 0 {
 		exit = m.detach(j)
 	}
 	made := j.describe()
 	j.audience.leave(x.events)
-	if exit.Code == 0 {
+	if kept = exit.Code == 0; kept {
 		j.finished()
 		go m.keep(j, t)
 	} else {
 		m.undo(j, x)
-		cancel(nil)
 	}
 	if conn != nil {
 		if exit.Code == 0 {
@@ -138,7 +144,8 @@ func (m *Manager) keep(j *liveJail, t *Ticket) {
 	}
 }
 
-// undo takes a command apart, and then a jail; either may be nil.
+// undo takes a command apart, and then a jail; either may be nil. What was undone
+// stays so when it is called again.
 func (m *Manager) undo(j *liveJail, x *execution) {
 	var of, in error
 	if x != nil {
@@ -146,7 +153,6 @@ func (m *Manager) undo(j *liveJail, x *execution) {
 	}
 	if j != nil {
 		in = j.env.undo.Run()
-		close(j.gone)
 	}
 	if err := errors.Join(of, in); err != nil {
 		m.cfg.Log.Error("jail: not all was undone", "err", err)
