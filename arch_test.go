@@ -33,7 +33,7 @@ var table = arch.Rules{
 		"internal/caller":    {"internal/jail", "internal/peercred", "creds", "internal/child", "internal/seqpacket"},
 		"internal/stage":     {"internal/jail", "internal/child"},
 		"internal/trust":     {"internal/jail"},
-		"internal/spawn":     {"internal/jail", "internal/child"},
+		"internal/spawn":     {"internal/jail", "internal/child", "internal/ownthread"},
 		"internal/pty":       {},
 		"internal/caches":    {},
 		"internal/initrun":   {"internal/child", "internal/seccomp", "internal/landlock"},
@@ -42,7 +42,7 @@ var table = arch.Rules{
 		"internal/confine":   {"internal/child", "internal/landlock"},
 		"internal/landlock":  {"internal/child"},
 
-		"netns":         {"netns/bpf", "netns/addrplan"},
+		"netns":         {"netns/bpf", "netns/addrplan", "internal/ownthread"},
 		"netns/dnsstub": {"internal/egress", "netns/addrplan"},
 		"mitm":          {"creds", "internal/egress", "internal/audit", "internal/guard", "mitm/explicit"},
 		"mitm/explicit": {},

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/ownthread"
 )
 
 // A probe runs in a child of the test inside a namespace, without privilege, as
@@ -44,7 +46,7 @@ func inside(t *testing.T, n *Net, probe string, args ...string) string {
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	var out []byte
-	err := onThread(func() (err error) {
+	err := ownthread.Run(func() (err error) {
 		if err = unix.Setns(int(n.FD().Fd()), unix.CLONE_NEWNET); err != nil {
 			return err
 		}

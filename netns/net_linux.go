@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/omnijail/omnijail/internal/ownthread"
 	"github.com/omnijail/omnijail/netns/bpf"
 )
 
@@ -25,7 +26,7 @@ type Net struct {
 // initial user namespace and a kernel with sk_lookup (Linux 5.9).
 func New() (*Net, error) {
 	n := &Net{}
-	if err := onThread(n.build); err != nil {
+	if err := ownthread.Run(n.build); err != nil {
 		n.Close()
 		return nil, fmt.Errorf("make network namespace: %w", err)
 	}

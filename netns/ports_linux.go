@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/ownthread"
 )
 
 // Listen listens on a port of 127.0.0.1 in the namespace.
@@ -56,7 +58,7 @@ func (n *Net) inside(f func() error) error {
 	if err != nil {
 		return fmt.Errorf("enter network namespace: %w", err)
 	}
-	return onThread(func() error {
+	return ownthread.Run(func() error {
 		var entered error
 		if err := raw.Control(func(fd uintptr) { entered = unix.Setns(int(fd), unix.CLONE_NEWNET) }); err != nil {
 			return fmt.Errorf("enter network namespace: %w", err)

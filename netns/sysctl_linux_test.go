@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/ownthread"
 )
 
 func TestSysctlsAreSetInside(t *testing.T) {
 	n := newNet(t)
-	err := onThread(func() error {
+	err := ownthread.Run(func() error {
 		if err := unix.Setns(int(n.FD().Fd()), unix.CLONE_NEWNET); err != nil {
 			return err
 		}

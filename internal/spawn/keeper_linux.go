@@ -3,9 +3,10 @@ package spawn
 import (
 	"fmt"
 	"os"
-	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/ownthread"
 )
 
 // Keep makes a mount namespace and returns it; it lives as long as the file or a
@@ -15,7 +16,7 @@ import (
 // clones no mount that is attached nowhere, and nothing is attached on the node.
 func Keep(fill func() error) (*os.File, error) {
 	var ns *os.File
-	err := onThread(func() (err error) {
+	err := ownthread.Run(func() (err error) {
 		if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
 			return fmt.Errorf("new mount namespace: %w", err)
 		}
@@ -35,21 +36,4 @@ func Keep(fill func() error) (*os.File, error) {
 		return nil, fmt.Errorf("keep mounts: %w", err)
 	}
 	return ns, nil
-}
-
-// onThread runs f on an OS thread that ends with it.
-func onThread(f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // and never unlock: the runtime ends such a thread
-		if unix.Gettid() == unix.Getpid() {
-			// The process's first thread cannot end. While it is locked here, the
-			// next goroutine cannot run on it.
-			defer runtime.UnlockOSThread()
-			done <- onThread(f)
-			return
-		}
-		done <- f()
-	}()
-	return <-done
 }

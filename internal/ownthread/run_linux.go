@@ -1,4 +1,6 @@
-package netns
+// Package ownthread runs what changes the namespaces of an OS thread where that
+// concerns nobody else.
+package ownthread
 
 import (
 	"runtime"
@@ -6,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onThread runs f on an OS thread that ends with it, so that whatever f does to
-// the thread's namespaces concerns nobody else.
-func onThread(f func() error) error {
+// Run runs f on an OS thread that ends with it, and returns its error.
+func Run(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // and never unlock: the runtime ends such a thread
@@ -17,7 +18,7 @@ func onThread(f func() error) error {
 			// in the foreign namespace for ever. While it is locked here, the next
 			// goroutine cannot run on it.
 			defer runtime.UnlockOSThread()
-			done <- onThread(f)
+			done <- Run(f)
 			return
 		}
 		done <- f()
