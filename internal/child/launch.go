@@ -1,8 +1,9 @@
 package child
 
 // Launch is what omnijail-init run applies as the last step inside: it travels
-// as one sealed memfd, so that no value of the caller's stands in an argument
-// list or an environment of a privileged process. Strings are bytes because an
+// as one sealed memfd, the first of the files that come with the go, so that no
+// value of the caller's stands in an argument list or an environment of a
+// privileged process. Strings are bytes because an
 // argument need not be UTF-8.
 type Launch struct {
 	Exec   string // absolute path to execute
@@ -17,12 +18,20 @@ type Launch struct {
 	Places []Place // what the wall lets through
 	NoUnix bool    // no Unix sockets but pairs: the wall does not keep from those of others
 	Filter string  // name of the seccomp filter: "default", or a weakening's
-	// Observer is the donated socket to which init sends the descriptor of the
-	// jail's notifications; 0 when the jail is not observed.
+	// Observer is the socket to which init sends the descriptor of the jail's
+	// notifications, by its number among the files that come with the go; 0 when
+	// the jail is not observed.
 	Observer int
-	Stdio    [3]int // the donated descriptors that become 0, 1, 2; -1 is /dev/null
+	Stdio    [3]int // numbers of the files that become 0, 1, 2; -1 is /dev/null
 	Limits   []Rlimit
 }
+
+// FirstFile is the number of the first file that comes with the go after the
+// record itself, and MaxFiles of the last that may.
+const (
+	FirstFile = 1
+	MaxFiles  = 4
+)
 
 // FirstDonated is the lowest descriptor that a child inherits besides 0, 1 and 2.
 const FirstDonated = 3

@@ -13,7 +13,7 @@ import (
 const MaxLaunch = 4 << 20
 
 const (
-	launchMagic  = "OJL3"  // omnijail launch, version 3
+	launchMagic  = "OJL4"  // omnijail launch, version 4
 	launchGroups = 1 << 16 // the kernel's own NGROUPS_MAX
 	launchLimits = 64
 	launchPlaces = 1 << 12
@@ -99,7 +99,7 @@ func DecodeLaunch(b []byte) (*Launch, error) {
 
 // Check refuses a Launch that no jail may start with: a root identity, a
 // relative path, a string with a NUL in it, a variable without a name, or a
-// descriptor that would replace one of init's own.
+// number of no file that could come with it.
 func (l *Launch) Check() error {
 	switch {
 	case l.UID == 0 || l.GID == 0:
@@ -126,16 +126,18 @@ func (l *Launch) Check() error {
 			return errors.New("a variable has no name")
 		}
 	}
-	if l.Observer != 0 && l.Observer < FirstDonated {
-		return errors.New("the observer's descriptor was not donated")
+	if l.Observer != 0 && !comes(l.Observer) {
+		return errors.New("the observer's socket is none of the files that come with the record")
 	}
-	for _, fd := range l.Stdio {
-		if fd != -1 && fd < FirstDonated {
-			return errors.New("a standard descriptor was not donated")
+	for _, n := range l.Stdio {
+		if n != -1 && !comes(n) {
+			return errors.New("a standard descriptor is none of the files that come with the record")
 		}
 	}
 	return nil
 }
+
+func comes(n int) bool { return n >= FirstFile && n <= MaxFiles }
 
 func hasNUL(b []byte) bool { return bytes.IndexByte(b, 0) >= 0 }
 

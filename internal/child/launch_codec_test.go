@@ -13,7 +13,7 @@ func sample() *Launch {
 		Env: [][]byte{[]byte("A=b"), []byte("EMPTY=")}, Cwd: "/home/u/ws",
 		UID: 1000, GID: 1001, Groups: []uint32{44, 1002}, TTY: true, Filter: "default",
 		Wall: WallFiles, NoUnix: true, Places: []Place{{"/usr", false, PlaceRead | PlaceExecute}, {"/home/u/f", true, PlaceChange}},
-		Stdio: [3]int{7, -1, 9}, Limits: []Rlimit{{7, 64, 128}},
+		Stdio: [3]int{1, -1, 4}, Limits: []Rlimit{{7, 64, 128}},
 	}
 }
 
@@ -49,7 +49,9 @@ func TestS04_LaunchNeverRoot(t *testing.T) {
 		"no argv":       func(l *Launch) { l.Argv = nil },
 		"NUL":           func(l *Launch) { l.Argv = [][]byte{[]byte("a\x00b")} },
 		"nameless":      func(l *Launch) { l.Env = [][]byte{[]byte("=x")} },
-		"own stdin":     func(l *Launch) { l.Stdio[0] = 0 },
+		"the record":    func(l *Launch) { l.Stdio[0] = 0 },
+		"no such file":  func(l *Launch) { l.Stdio[2] = MaxFiles + 1 },
+		"no observer":   func(l *Launch) { l.Observer = -1 },
 		"no such wall":  func(l *Launch) { l.Wall = WallNone + 1 },
 		"no place":      func(l *Launch) { l.Places[0].Path = "usr" },
 		"no right":      func(l *Launch) { l.Places[0].Rights = 0 },

@@ -22,15 +22,9 @@ func (x *execution) startBare(ctx context.Context, backend jail.Backend) error {
 		return err
 	}
 	defer channel.Close()
-	launch, stdio, err := x.launch(st, backend)
+	cmd, err := backend.Command(x.plan.Spec, jail.Staged{Init: x.m.cfg.Init, Chan: theirs, TTY: x.plan.TTY != nil})
 	if err != nil {
 		theirs.Close()
-		return err
-	}
-	cmd, err := backend.Command(x.plan.Spec, jail.Staged{Stdio: stdio, Init: x.m.cfg.Init, Launch: launch, Chan: theirs, TTY: x.plan.TTY != nil})
-	if err != nil {
-		theirs.Close()
-		launch.Close()
 		return err
 	}
 	x.process, err = x.m.cfg.Spawner.Start(cmd, spawn.Options{Cgroup: x.group.Dir(), Enter: x.group.Enter})
@@ -38,8 +32,7 @@ func (x *execution) startBare(ctx context.Context, backend jail.Backend) error {
 		return err
 	}
 	x.undo.Add(x.process.Close)
-	x.releaseOpened()
-	return x.letGo(ctx, channel)
+	return x.letGo(ctx, channel, backend, st.places)
 }
 
 // ended waits for the command and returns its exit code, 128 and the number for

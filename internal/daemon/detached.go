@@ -116,16 +116,16 @@ func (x *execution) ownStdio() (output *os.File, err error) {
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
 		return nil, err
 	}
-	r, w := os.NewFile(uintptr(ends[0]), "output"), os.NewFile(uintptr(ends[1]), "output")
-	defer w.Close()
-	for i := 1; i <= 2; i++ {
-		dup, err := duplicate(w)
-		if err != nil {
-			r.Close()
-			return nil, err
-		}
-		x.opened.Stdio[i].Close()
-		x.opened.Stdio[i] = dup
+	r := os.NewFile(uintptr(ends[0]), "output")
+	second, err := unix.FcntlInt(uintptr(ends[1]), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		r.Close()
+		unix.Close(ends[1])
+		return nil, err
+	}
+	for i, fd := range [...]int{ends[1], second} {
+		x.opened.Stdio[1+i].Close()
+		x.opened.Stdio[1+i] = os.NewFile(uintptr(fd), "output")
 	}
 	return r, nil
 }

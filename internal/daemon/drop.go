@@ -85,7 +85,7 @@ func (p *probe) start(ctx context.Context, undo *cleanup.Stack, cgroup *os.File)
 	undo.Add(pts.Close)
 	record := &child.Launch{
 		Exec: "/bin/cat", Argv: [][]byte{[]byte("cat"), []byte("/proc/self/status")}, Env: [][]byte{[]byte("PATH=/bin")}, Cwd: "/",
-		UID: user.UID, GID: user.GID, Filter: "default", Stdio: [3]int{-1, jail.FirstDonated, -1},
+		UID: user.UID, GID: user.GID, Filter: "default", Stdio: [3]int{-1, child.FirstFile, -1},
 		Wall: child.WallFiles, Places: layout.Places(),
 	}
 	harden(p.backend, &jail.Spec{}, record)
@@ -105,7 +105,7 @@ func (p *probe) start(ctx context.Context, undo *cleanup.Stack, cgroup *os.File)
 	undo.Add(channel.Close)
 	undo.Add(theirs.Close)
 	cmd, err := p.backend.Command(&jail.Spec{OCI: probeSpec(user)}, jail.Staged{
-		Mounts: plan.Mounts, Stdio: []*os.File{p.stdout}, Init: p.cfg.Init, Launch: file, Chan: theirs,
+		Mounts: plan.Mounts, Init: p.cfg.Init, Chan: theirs,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -119,7 +119,7 @@ func (p *probe) start(ctx context.Context, undo *cleanup.Stack, cgroup *os.File)
 	pidfd, err := channel.Ready(ctx)
 	if err == nil {
 		pidfd.Close()
-		err = channel.Go()
+		err = channel.Go(file, p.stdout)
 	}
 	if err == nil {
 		err = channel.Result(ctx)

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
@@ -55,17 +53,11 @@ func (x *execution) start(ctx context.Context) error {
 		return err
 	}
 	defer channel.Close()
-	launch, stdio, err := x.launch(staged, backend)
-	if err != nil {
-		theirs.Close()
-		return err
-	}
 	cmd, err := backend.Command(x.plan.Spec, jail.Staged{
-		Mounts: staged.plan.Mounts, Stdio: stdio, Init: x.m.cfg.Init, Launch: launch, Chan: theirs, TTY: x.plan.TTY != nil,
+		Mounts: staged.plan.Mounts, Init: x.m.cfg.Init, Chan: theirs, TTY: x.plan.TTY != nil,
 	})
 	if err != nil {
 		theirs.Close()
-		launch.Close()
 		return err
 	}
 	x.status = cmd.Status
@@ -85,12 +77,11 @@ func (x *execution) start(ctx context.Context) error {
 	x.undo.Add(x.process.Close)
 	x.protections = staged.plan.Protections(staged.files.Names)
 	staged.release()
-	x.releaseOpened()
-	return x.letGo(ctx, channel)
+	return x.letGo(ctx, channel, backend, staged.places)
 }
 
 // letGo waits for init, records the start, and lets the command run.
-func (x *execution) letGo(ctx context.Context, channel *spawn.Channel) (err error) {
+func (x *execution) letGo(ctx context.Context, channel *spawn.Channel, backend jail.Backend, places []child.Place) (err error) {
 	defer func() {
 		if err != nil {
 			x.brake.end()
@@ -121,7 +112,7 @@ func (x *execution) letGo(ctx context.Context, channel *spawn.Channel) (err erro
 	}); err != nil {
 		return fmt.Errorf("the start could not be recorded, so the command was not run: %w", err)
 	}
-	if err = channel.Go(); err != nil {
+	if err = x.send(channel, backend, places); err != nil {
 		return err
 	}
 	if err = channel.Result(ctx); err != nil {
@@ -130,6 +121,18 @@ func (x *execution) letGo(ctx context.Context, channel *spawn.Channel) (err erro
 	x.m.metrics.starts.Observe(time.Since(x.began).Seconds())
 	x.announce()
 	return nil
+}
+
+// send gives init its go, with the launch record and the command's descriptors,
+// which nobody but the command has from then on.
+func (x *execution) send(channel *spawn.Channel, backend jail.Backend, places []child.Place) error {
+	defer x.releaseOpened()
+	record, files, err := x.launch(places, backend)
+	if err != nil {
+		return err
+	}
+	defer record.Close()
+	return channel.Go(record, files...)
 }
 
 // announce tells the client what runs, and hands it the terminal.
@@ -314,8 +317,8 @@ func gitHosts(bs []creds.Binding, dropped []int) (hosts []string) {
 	return hosts
 }
 
-// launch is the record for init and the descriptors it names.
-func (x *execution) launch(st *staging, backend jail.Backend) (*os.File, []*os.File, error) {
+// launch is the record for init and the files it speaks of, which stay x's.
+func (x *execution) launch(places []child.Place, backend jail.Backend) (*os.File, []*os.File, error) {
 	p, oci := x.plan, x.plan.Spec.OCI.Process
 	own := map[string]string{}
 	if !p.Spec.Bare() {
@@ -331,14 +334,14 @@ func (x *execution) launch(st *staging, backend jail.Backend) (*os.File, []*os.F
 	l := &child.Launch{
 		Exec: x.opened.Reply.Exec, Argv: p.Argv, Env: policy.BuildEnv(p.Spec.Env, p.Context, own), Cwd: x.opened.Reply.Cwd,
 		UID: oci.User.UID, GID: oci.User.GID, Groups: oci.User.AdditionalGids, TTY: p.TTY != nil, Filter: filterName(p.Spec),
-		Wall: wallMode(p.Spec), Places: st.places,
+		Wall: wallMode(p.Spec), Places: places,
 	}
 	limits, err := rlimits(oci.Rlimits)
 	if err != nil {
 		return nil, nil, err
 	}
 	l.Limits = limits
-	var stdio []*os.File
+	var files []*os.File
 	// A terminal that was asked for and has no terminal to stand in for takes all
 	// three places.
 	whole := p.TTY != nil && x.opened.Reply.Stdio[0] != jail.StdioTTY
@@ -353,22 +356,17 @@ func (x *execution) launch(st *staging, backend jail.Backend) (*os.File, []*os.F
 			}
 			f = x.slave
 		}
-		dup, err := duplicate(f)
-		if err != nil {
-			return nil, nil, err
-		}
-		x.undo.Add(closeOnce(dup))
-		l.Stdio[i] = jail.FirstDonated + len(stdio)
-		stdio = append(stdio, dup)
+		l.Stdio[i] = child.FirstFile + len(files)
+		files = append(files, f)
 	}
 	if p.Spec.Observe {
 		socket, err := x.observe()
 		if err != nil {
 			return nil, nil, err
 		}
-		x.undo.Add(closeOnce(socket))
-		l.Observer = jail.FirstDonated + len(stdio)
-		stdio = append(stdio, socket)
+		x.opened.Stdio = append(x.opened.Stdio, socket) // closed with them
+		l.Observer = child.FirstFile + len(files)
+		files = append(files, socket)
 	}
 	harden(backend, x.j.spec(), l)
 	b, err := child.EncodeLaunch(l)
@@ -379,28 +377,7 @@ func (x *execution) launch(st *staging, backend jail.Backend) (*os.File, []*os.F
 	if err != nil {
 		return nil, nil, err
 	}
-	x.undo.Add(closeOnce(file))
-	return file, stdio, nil
-}
-
-// duplicate gives the command a descriptor of its own to close: the scout's
-// answer keeps the original.
-func duplicate(f *os.File) (*os.File, error) {
-	conn, err := f.SyscallConn() // Fd would make the client's description blocking
-	if err != nil {
-		return nil, err
-	}
-	var dup int
-	var failed error
-	if err := conn.Control(func(fd uintptr) {
-		dup, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, jail.FirstDonated)
-	}); err != nil {
-		return nil, err
-	}
-	if failed != nil {
-		return nil, fmt.Errorf("duplicate descriptor: %w", failed)
-	}
-	return os.NewFile(uintptr(dup), f.Name()), nil
+	return file, files, nil
 }
 
 // filterName is the system call filter of a jail: the strictest, or the one of
@@ -431,12 +408,4 @@ func wallMode(spec *jail.Spec) child.WallMode {
 		return child.WallScopes
 	}
 	return child.WallFiles
-}
-
-// closeOnce closes a file that the start may have closed by then.
-func closeOnce(f *os.File) func() error {
-	return func() error {
-		f.Close()
-		return nil
-	}
 }

@@ -2,9 +2,9 @@
 // backend starts it as root without an environment and with three capabilities;
 // it becomes the caller for good and executes the command.
 //
-// It is called as "run LAUNCH CHANNEL", two descriptor numbers: the sealed
-// launch record and the socket to the daemon. It says ready with a pidfd of
-// itself, waits for go, resets what a child of a root service inherits, drops
+// It is called as "run CHANNEL", the number of the socket to the daemon. It says
+// ready with a pidfd of itself, waits for the go, which brings the sealed launch
+// record and the command's descriptors, resets what a child of a root service inherits, drops
 // groups, ids and capabilities, reads them back, walls off with Landlock what was
 // not granted, installs the system call filter, puts the standard descriptors in
 // place and executes. The order matters: each step takes away a right that the

@@ -20,25 +20,28 @@ func Main(args []string) int {
 	if err := prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != 0 {
 		return exitFailed
 	}
-	if len(args) != 2 {
+	if len(args) != 1 {
 		return exitFailed
 	}
-	record, err1 := strconv.Atoi(args[0])
-	ch, err2 := strconv.Atoi(args[1])
-	if err1 != nil || err2 != nil {
+	ch, err := strconv.Atoi(args[0])
+	if err != nil {
 		return exitFailed
 	}
 	c := channel(ch)
-	if !c.ready() {
+	files, ok := c.ready()
+	if !ok {
 		return exitFailed
 	}
-	c.fail(run(record, c))
+	c.fail(run(files))
 	return exitFailed
 }
 
-// run takes the steps and returns the one that failed.
-func run(record int, c channel) *child.StartError {
-	l, failed := readLaunch(record)
+// run takes the steps and returns the one that failed. files came with the go.
+func run(files []int) *child.StartError {
+	l, failed := readLaunch(files[0])
+	if failed == nil {
+		failed = number(l, files)
+	}
 	if failed != nil {
 		return failed
 	}
@@ -78,6 +81,23 @@ func readLaunch(fd int) (*child.Launch, *child.StartError) {
 		return nil, fail(child.StepLaunch, unix.EINVAL, err.Error())
 	}
 	return l, nil
+}
+
+// number turns the record's numbers of files into descriptors.
+func number(l *child.Launch, files []int) *child.StartError {
+	numbers := []*int{&l.Stdio[0], &l.Stdio[1], &l.Stdio[2]}
+	if l.Observer != 0 {
+		numbers = append(numbers, &l.Observer)
+	}
+	for _, n := range numbers {
+		switch {
+		case *n >= len(files):
+			return fail(child.StepLaunch, unix.EBADF, "a file of the record's has not come with it")
+		case *n >= 0:
+			*n = files[*n]
+		}
+	}
+	return nil
 }
 
 // execute replaces the process. Everything but 0, 1 and 2 closes with it, the

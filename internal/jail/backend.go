@@ -26,9 +26,7 @@ type Hardener interface {
 // in a private mount namespace and where each belongs in the jail.
 type Staged struct {
 	Mounts []StagedMount // in mounting order
-	Stdio  []*os.File    // donated first: the Launch calls them FirstDonated, FirstDonated+1, …
 	Init   *os.File      // omnijail-init, a sealed memfd
-	Launch *os.File      // the Launch, a sealed memfd
 	Chan   *os.File      // our end for init: the SEQPACKET socket that says ready, waits for go
 	TTY    bool
 }

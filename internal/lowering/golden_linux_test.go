@@ -68,7 +68,7 @@ func lowerings(t *testing.T, tree []string, rules string) string {
 		return strings.ReplaceAll("-- spec --\nrefused: "+err.Error()+"\n", h.dir, "/h")
 	}
 	out := "-- spec --\n" + l.specLines() + "-- plan --\n" + l.planLines() +
-		"-- bwrap --\n" + options(l.bwrap) + "-- reap --\n" + strings.Join(l.reaper.Args()[4:], " ") + "\n-- wall --\n" + l.wallLines()
+		"-- bwrap --\n" + options(l.bwrap) + "-- reap --\n" + strings.Join(l.reaper.Args()[3:], " ") + "\n-- wall --\n" + l.wallLines()
 	return strings.ReplaceAll(out, h.dir, "/h")
 }
 

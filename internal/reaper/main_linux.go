@@ -91,7 +91,7 @@ func (o Order) start() (pid int, err error) {
 	for i := range files {
 		files[i] = uintptr(i)
 	}
-	args := []string{"omnijail-init", "run", strconv.Itoa(o.Launch), strconv.Itoa(o.Channel)}
+	args := []string{"omnijail-init", "run", strconv.Itoa(o.Channel)}
 	pid, err = syscall.ForkExec("/proc/self/fd/"+strconv.Itoa(o.Init), args, &syscall.ProcAttr{Env: []string{}, Files: files})
 	if err != nil {
 		return 0, err

@@ -10,24 +10,24 @@ import (
 
 // Order is what a reaper is told.
 type Order struct {
-	Init, Launch, Channel, Status int    // descriptors, ascending
-	Filter                        string // of the command: "default", or a weakening's
-	Root                          string // the staged tree
-	ReadOnly                      []string
-	Covers                        []Cover
+	Init, Channel, Status int    // descriptors, ascending
+	Filter                string // of the command: "default", or a weakening's
+	Root                  string // the staged tree
+	ReadOnly              []string
+	Covers                []Cover
 }
 
 // Cover hides Dest, a path in the jail, behind Source, a path of the staging.
 type Cover struct{ Source, Dest string }
 
-var errOrder = errors.New("usage: reap INIT LAUNCH CHANNEL STATUS FILTER root DIR [read-only PATH | cover SOURCE PATH]…")
+var errOrder = errors.New("usage: reap INIT CHANNEL STATUS FILTER root DIR [read-only PATH | cover SOURCE PATH]…")
 
 // firstDonated is the lowest descriptor beside the standard ones.
 const firstDonated = 3
 
 // Args returns o as the arguments of the verb. Parse is its inverse.
 func (o Order) Args() []string {
-	args := []string{strconv.Itoa(o.Init), strconv.Itoa(o.Launch), strconv.Itoa(o.Channel), strconv.Itoa(o.Status), o.Filter, "root", o.Root}
+	args := []string{strconv.Itoa(o.Init), strconv.Itoa(o.Channel), strconv.Itoa(o.Status), o.Filter, "root", o.Root}
 	for _, p := range o.ReadOnly {
 		args = append(args, "read-only", p)
 	}
@@ -40,19 +40,19 @@ func (o Order) Args() []string {
 // Parse reads the arguments of the verb.
 func Parse(args []string) (Order, error) {
 	var o Order
-	if len(args) < 7 {
+	if len(args) < 6 {
 		return o, errOrder
 	}
 	last := firstDonated - 1
-	for i, to := range []*int{&o.Init, &o.Launch, &o.Channel, &o.Status} {
+	for i, to := range []*int{&o.Init, &o.Channel, &o.Status} {
 		n, err := strconv.Atoi(args[i])
 		if err != nil || n <= last {
 			return o, fmt.Errorf("descriptor %q: %w", args[i], errOrder)
 		}
 		*to, last = n, n
 	}
-	o.Filter = args[4]
-	for rest := args[5:]; len(rest) > 0; {
+	o.Filter = args[3]
+	for rest := args[4:]; len(rest) > 0; {
 		n := 2
 		switch {
 		case rest[0] == "root" && len(rest) > 1 && o.Root == "" && clean(rest[1]):

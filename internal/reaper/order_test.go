@@ -7,7 +7,7 @@ import (
 
 func sample() Order {
 	return Order{
-		Init: 6, Launch: 7, Channel: 8, Status: 9, Filter: "default", Root: "/root",
+		Init: 6, Channel: 7, Status: 8, Filter: "default", Root: "/root",
 		ReadOnly: []string{"/proc/sys"}, Covers: []Cover{{"/empty/file", "/proc/kcore"}},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +14,8 @@ import (
 )
 
 // Channel is the daemon's end of the socket to omnijail-init run. Packets are
-// one letter and its fields: R (ready, with a pidfd), G (go), E (failed).
+// one letter and its fields: R (ready, with a pidfd), G (go, with the launch record
+// and the files that it speaks of), E (failed).
 type Channel struct {
 	conn *os.File
 }
@@ -57,9 +59,21 @@ func (c *Channel) Ready(ctx context.Context) (*os.File, error) {
 	return os.NewFile(uintptr(fds[0]), "pidfd"), nil
 }
 
-// Go lets init drop its privileges and execute the command.
-func (c *Channel) Go() error {
-	if err := c.write([]byte("G")); err != nil {
+// Go lets init drop its privileges and execute the command of the launch record.
+// The files stay the caller's.
+func (c *Channel) Go(launch *os.File, files ...*os.File) error {
+	sent, err := numbers(append([]*os.File{launch}, files...))
+	if err != nil {
+		return fmt.Errorf("let init go: %w", err)
+	}
+	fds := make([]int, len(sent))
+	for i, fd := range sent {
+		fds[i] = int(fd)
+	}
+	err = c.write([]byte("G"), unix.UnixRights(fds...))
+	runtime.KeepAlive(launch)
+	runtime.KeepAlive(files)
+	if err != nil {
 		return fmt.Errorf("let init go: %w", err)
 	}
 	return nil
@@ -127,14 +141,14 @@ func (c *Channel) receive(ctx context.Context, nfds int) (msg []byte, fds []int,
 	return buf[:n], fds, nil
 }
 
-func (c *Channel) write(b []byte) error {
+func (c *Channel) write(b, rights []byte) error {
 	conn, err := c.conn.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var failed error
 	err = conn.Write(func(fd uintptr) bool {
-		failed = unix.Sendto(int(fd), b, unix.MSG_NOSIGNAL, nil)
+		failed = unix.Sendmsg(int(fd), b, rights, nil, unix.MSG_NOSIGNAL)
 		return failed != unix.EAGAIN
 	})
 	return errors.Join(err, failed)

@@ -48,12 +48,15 @@ func TestChannelHandshake(t *testing.T) {
 	if err := Signal(pidfd, 0); err != nil {
 		t.Errorf("the descriptor is no pidfd: %v", err)
 	}
-	if err := c.Go(); err != nil {
+	if err := c.Go(pidfd, pidfd); err != nil {
 		t.Fatal(err)
 	}
-	var b [2]byte
-	if n, err := init.Read(b[:]); err != nil || string(b[:n]) != "G" {
-		t.Fatalf("init read %q, %v", b[:n], err)
+	b, oob := make([]byte, 2), make([]byte, unix.CmsgSpace(4*8))
+	n, oobn, _, _, err := unix.Recvmsg(int(init.Fd()), b, oob, unix.MSG_CMSG_CLOEXEC)
+	files := rights(oob[:oobn])
+	defer closeAll(files)
+	if err != nil || string(b[:n]) != "G" || len(files) != 2 {
+		t.Fatalf("init read %q with %d files, %v", b[:n], len(files), err)
 	}
 	init.Close()
 	if err := c.Result(t.Context()); err != nil {

@@ -20,8 +20,8 @@ func New(bwrap *Binary) *Backend { return &Backend{bwrap} }
 // Name is "linux_bwrap".
 func (*Backend) Name() string { return Name }
 
-// Command returns the bwrap command for spec. st.Stdio, st.Launch and st.Chan
-// become the command's and are closed with it; st.Init is lent.
+// Command returns the bwrap command for spec. st.Chan becomes the
+// command's and is closed with it; st.Init is lent.
 func (b *Backend) Command(spec *jail.Spec, st jail.Staged) (*jail.Cmd, error) {
 	options, err := Args(spec, st)
 	if err != nil {
@@ -50,11 +50,7 @@ func (b *Backend) Command(spec *jail.Spec, st jail.Staged) (*jail.Cmd, error) {
 		return nil, err
 	}
 	cmd := &jail.Cmd{Exe: b.bwrap.File(), Status: status}
-	for _, f := range st.Stdio {
-		cmd.Donate(f)
-	}
 	init := cmd.Lend(st.Init)
-	launch := cmd.Donate(st.Launch)
 	channel := cmd.Donate(st.Chan)
 	options = append(options,
 		"--seccomp", fmt.Sprint(cmd.Donate(filter)),
@@ -67,6 +63,6 @@ func (b *Backend) Command(spec *jail.Spec, st jail.Staged) (*jail.Cmd, error) {
 	}
 	args := cmd.Donate(argsFile)
 	cmd.Args = []string{"bwrap", "--args", fmt.Sprint(args), "--",
-		fmt.Sprintf("/proc/self/fd/%d", init), "run", fmt.Sprint(launch), fmt.Sprint(channel)}
+		fmt.Sprintf("/proc/self/fd/%d", init), "run", fmt.Sprint(channel)}
 	return cmd, nil
 }

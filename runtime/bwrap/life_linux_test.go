@@ -25,7 +25,7 @@ func (s *started) goOn(t *testing.T) *os.File {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pidfd.Close() })
-	if err := s.channel.Go(); err != nil {
+	if err := s.letGo(); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.channel.Result(ctx); err != nil {

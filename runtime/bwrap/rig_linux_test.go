@@ -151,7 +151,19 @@ type started struct {
 	process *spawn.Process
 	channel *spawn.Channel
 	cmd     *jail.Cmd
+	launch  *os.File
+	files   []*os.File // the command's
 	out     [2]chan []byte
+}
+
+// letGo lets the command run. Nobody else holds its descriptors then.
+func (s *started) letGo() error {
+	defer func() {
+		for _, f := range append(s.files, s.launch) {
+			f.Close()
+		}
+	}()
+	return s.channel.Go(s.launch, s.files...)
 }
 
 func (r *rig) start(t testing.TB, c command) (*started, error) {
@@ -169,8 +181,8 @@ func (r *rig) start(t testing.TB, c command) (*started, error) {
 		return nil, err
 	}
 	s := &started{}
-	stdio := r.stdio(t, c, s)
-	l := &jail.Launch{Exec: c.argv[0], Cwd: "/", UID: uid, GID: gid, Filter: "default", Stdio: [3]int{3, 4, 5}}
+	s.files = r.stdio(t, c, s)
+	l := &jail.Launch{Exec: c.argv[0], Cwd: "/", UID: uid, GID: gid, Filter: "default", Stdio: [3]int{1, 2, 3}}
 	for _, a := range c.argv {
 		l.Argv = append(l.Argv, []byte(a))
 	}
@@ -180,13 +192,13 @@ func (r *rig) start(t testing.TB, c command) (*started, error) {
 	if c.launch != nil {
 		c.launch(l)
 	}
-	record := launchFile(t, l)
+	s.launch = launchFile(t, l)
 	channel, end, err := spawn.NewChannel()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.channel = channel
-	s.cmd, err = r.backend.Command(spec(), jail.Staged{Mounts: plan.Mounts, Stdio: stdio, Init: r.init.File(), Launch: record, Chan: end})
+	s.cmd, err = r.backend.Command(spec(), jail.Staged{Mounts: plan.Mounts, Init: r.init.File(), Chan: end})
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +291,7 @@ func (r *rig) run(t testing.TB, c command) outcome {
 	pidfd, err := s.channel.Ready(ctx)
 	if err == nil {
 		pidfd.Close()
-		if err = s.channel.Go(); err == nil {
+		if err = s.letGo(); err == nil {
 			err = s.channel.Result(ctx)
 		}
 	}

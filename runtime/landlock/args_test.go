@@ -31,8 +31,8 @@ var staged = jail.Staged{Mounts: []jail.StagedMount{
 
 func TestArgs(t *testing.T) {
 	for want, weaken := range map[string][]jail.Weakening{
-		"0 0 0 0 default root /root read-only /proc/sys cover /empty/file /proc/kcore": nil,
-		"0 0 0 0 ptrace root /root read-only /proc/sys cover /empty/file /proc/kcore":  {jail.WeakPtrace},
+		"0 0 0 default root /root read-only /proc/sys cover /empty/file /proc/kcore": nil,
+		"0 0 0 ptrace root /root read-only /proc/sys cover /empty/file /proc/kcore":  {jail.WeakPtrace},
 	} {
 		o, err := Args(lowerable(weaken...), staged)
 		if got := strings.Join(o.Args(), " "); err != nil || got != want {

@@ -29,8 +29,8 @@ func (b *Backend) Harden(spec *jail.Spec, l *jail.Launch) {
 	l.NoUnix = !landlock.ScopesPathSockets(b.abi) && !slices.Contains(spec.Weaken, jail.WeakUnixSockets)
 }
 
-// Command returns the command for spec. st.Stdio, st.Launch and st.Chan become
-// the command's and are closed with it; st.Init is lent.
+// Command returns the command for spec. st.Chan becomes the command's
+// and is closed with it; st.Init is lent.
 func (b *Backend) Command(spec *jail.Spec, st jail.Staged) (*jail.Cmd, error) {
 	order, err := Args(spec, st)
 	if err != nil {
@@ -44,11 +44,7 @@ func (b *Backend) Command(spec *jail.Spec, st jail.Staged) (*jail.Cmd, error) {
 		Exe: st.Init, Status: status,
 		Namespaces: unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWNS,
 	}
-	for _, f := range st.Stdio {
-		cmd.Donate(f)
-	}
 	order.Init = cmd.Lend(st.Init)
-	order.Launch = cmd.Donate(st.Launch)
 	order.Channel = cmd.Donate(st.Chan)
 	order.Status = cmd.Donate(statusEnd)
 	cmd.Args = append([]string{"omnijail-init", "reap"}, order.Args()...)

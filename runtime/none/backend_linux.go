@@ -22,17 +22,13 @@ func (Backend) Name() string { return Name }
 func (Backend) Harden(_ *jail.Spec, l *jail.Launch) { l.Wall, l.Places = child.WallNone, nil }
 
 // Command returns the command for spec, which must give isolation away.
-// st.Stdio, st.Launch and st.Chan become the command's and are closed with it;
-// st.Init is lent. There is no report of the exit but the process's own.
+// st.Chan becomes the command's and is closed with it; st.Init is lent. There is no report of the exit but the process's own.
 func (Backend) Command(spec *jail.Spec, st jail.Staged) (*jail.Cmd, error) {
 	if !spec.Bare() {
 		return nil, &jail.UnsupportedError{Backend: Name, Feature: "a policy without weaken: [no_isolation]", Need: "isolation", Fix: "backend: " + node.Bubblewrap}
 	}
 	cmd := &jail.Cmd{Exe: st.Init}
-	for _, f := range st.Stdio {
-		cmd.Donate(f)
-	}
-	launch, channel := cmd.Donate(st.Launch), cmd.Donate(st.Chan)
-	cmd.Args = []string{"omnijail-init", "run", strconv.Itoa(launch), strconv.Itoa(channel)}
+	channel := cmd.Donate(st.Chan)
+	cmd.Args = []string{"omnijail-init", "run", strconv.Itoa(channel)}
 	return cmd, nil
 }
