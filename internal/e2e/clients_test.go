@@ -48,17 +48,6 @@ func (n *Node) client(t testing.TB, dir string, argv ...string) Output {
 	})
 }
 
-const javaClient = `
-import java.net.URI;
-import java.net.http.*;
-
-public class X {
-  public static void main(String[] a) throws Exception {
-    HttpRequest r = HttpRequest.newBuilder(URI.create(a[0])).build();
-    System.out.println(HttpClient.newHttpClient().send(r, HttpResponse.BodyHandlers.ofString()).body());
-  }
-}`
-
 const goClient = `package main
 
 import ("io"; "net/http"; "os")
@@ -85,41 +74,12 @@ func buildGo(t testing.TB, dir, name, source string) {
 	}
 }
 
-func TestClientsAreAuthenticatedAndKnowNoSecret(t *testing.T) {
+// TestTheHuntFindsWhatIsThere holds that the search for the token, which other
+// tests rely on, is one.
+func TestTheHuntFindsWhatIsThere(t *testing.T) {
 	t.Parallel()
 	n := NewNode(t, Options{Policy: map[string]string{"clients": clientsPolicy}})
-	dir := n.Workspace(t, Alice, map[string]string{"X.java": javaClient})
-	buildGo(t, dir, "client", goClient)
-
-	const url = "https://api.example.test/user"
-	for _, c := range []struct {
-		name string
-		argv []string
-	}{
-		{"gh", []string{"gh", "api", "user"}},
-		{"curl", []string{"curl", "-sS", url}},
-		{"wget", []string{"wget", "-qO-", url}},
-		{"python", []string{"/usr/bin/python3", "-c", "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())", url}},
-		{"node", []string{"node", "-e", "fetch(process.argv[1]).then(r => r.text()).then(console.log)", url}},
-		{"go", []string{"./client", url}},
-		{"java", []string{"java", "X.java", url}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if _, err := exec.LookPath(c.argv[0]); err != nil && c.name == "java" {
-				t.Skip("no JDK on this node")
-			}
-			n.Lab.Forget()
-			o := n.client(t, dir, c.argv...).Want(t, 0)
-			if !strings.Contains(o.Stdout, `"login":"octocat"`) {
-				t.Errorf("stdout %q\nstderr: %s", o.Stdout, o.Stderr)
-			}
-			if seen := n.Lab.Seen(); len(seen) != 1 || !seen[0].Authorized {
-				t.Errorf("the upstream saw %+v", seen)
-			}
-		})
-	}
-	t.Run("the hunt finds what is there", func(t *testing.T) {
-		n.client(t, dir, "sh", "-c", "printf %s%s "+Token[:5]+" "+Token[5:]+" > $HOME/x").Want(t, 92)
-		n.client(t, dir, "true").Want(t, 0)
-	})
+	dir := n.Workspace(t, Alice, nil)
+	n.client(t, dir, "sh", "-c", "printf %s%s "+Token[:5]+" "+Token[5:]+" > $HOME/x").Want(t, 92)
+	n.client(t, dir, "true").Want(t, 0)
 }

@@ -55,10 +55,10 @@ func TestS25_AnEnvironmentOfHardLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func() Output {
-		return n.Run(t, Ctl{UID: Alice, Dir: dir, Args: []string{"exec", "--write", dir, "--", "sh", "-c", "echo evil >> " + module + "; env | grep -E '^(UV_LINK|npm_config_pack)'"}}).Want(t, 0)
+		return n.Run(t, Ctl{UID: Alice, Dir: dir, Args: []string{"exec", "--write", dir, "--", "sh", "-c", "echo evil >> " + module + "; env | grep -E '^(UV_LINK|pnpm_config_pack)' | sort"}}).Want(t, 0)
 	}
 	o := run()
-	wantLines(t, o.Stdout, "UV_LINK_MODE=copy", "npm_config_package_import_method=copy")
+	wantLines(t, o.Stdout, "UV_LINK_MODE=copy", "pnpm_config_package_import_method=copy")
 	if !strings.Contains(o.Stderr, "files in "+dir+"/.venv are hard links") || !strings.Contains(o.Stderr, "UV_LINK_MODE=copy") {
 		t.Errorf("exec does not say it:\n%s", o.Stderr)
 	}

@@ -70,8 +70,10 @@ func envPlan(doc *Document, req Request, home string, rep *report) jail.EnvPlan 
 	plan := jail.EnvPlan{Passthrough: doc.PassNames(), Set: map[string]string{
 		"HOME": home, "TMPDIR": "/tmp", "SHELL": "/bin/sh",
 		"USER": req.User.Name, "LOGNAME": req.User.Name,
-		// Hard links from a cache would let a write here change files outside.
-		"UV_LINK_MODE": "copy", "npm_config_package_import_method": "copy",
+		// Hard links from a cache would let a write here change files outside. pnpm
+		// before 11 reads a name that npm warns of: it copies all the same, since no
+		// link leads from one grant to another.
+		"UV_LINK_MODE": "copy", "pnpm_config_package_import_method": "copy",
 	}}
 	maps.Copy(plan.Set, doc.Env)
 	maps.Copy(plan.Set, req.Env)

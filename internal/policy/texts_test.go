@@ -148,7 +148,7 @@ func TestEnvironment(t *testing.T) {
 	want := []string{
 		"A=ours", "B=flag", "EDITOR=vi", "HOME=/home/alice", "LD_PRELOAD=/x.so", "LOGNAME=alice", "OMNIJAIL=1",
 		"PATH=" + defaultPath, "SHELL=/bin/sh", "TERM=xterm", "TMPDIR=/tmp", "USER=alice", "UV_LINK_MODE=copy",
-		"npm_config_package_import_method=copy",
+		"pnpm_config_package_import_method=copy",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

@@ -51,12 +51,34 @@ func (c *Config) resolve(q query) (dnsmessage.RCode, dnsmessage.ResourceBody) {
 	if host, ok := c.reverse(name); ok && q.question.Type == dnsmessage.TypePTR {
 		return pointer(host)
 	}
+	if c.service(name, q.question.Type) {
+		return dnsmessage.RCodeSuccess, nil
+	}
 	host, err := egress.ParseHost(name)
 	if err != nil || !c.Allowed(host) {
 		c.denied(name, typeName(q.question.Type))
 		return dnsmessage.RCodeNameError, nil
 	}
 	return c.address(host, q.question.Type)
+}
+
+// Types of records about a service, which dnsmessage does not name.
+const typeSVCB, typeHTTPS = dnsmessage.Type(64), dnsmessage.Type(65)
+
+// service reports whether a client asks where a service of an allowed name is, as
+// apt does first ("_https._tcp.deb.debian.org SRV"): there is nothing to know, and
+// nothing to report either.
+func (c *Config) service(name string, t dnsmessage.Type) bool {
+	if t != dnsmessage.TypeSRV && t != typeSVCB && t != typeHTTPS {
+		return false
+	}
+	first, rest, _ := strings.Cut(name, ".")
+	second, host, _ := strings.Cut(rest, ".")
+	if !strings.HasPrefix(first, "_") || !strings.HasPrefix(second, "_") {
+		return false
+	}
+	host, err := egress.ParseHost(host)
+	return err == nil && c.Allowed(host)
 }
 
 // address answers for an allowed name.
