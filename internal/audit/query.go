@@ -88,8 +88,12 @@ func (j *Journal) Find(id string) (Record, error) {
 	return found, err
 }
 
-// scan calls line for each line, oldest first, of files that were written to
-// at or after since.
+// writtenLag is more than a file's time of writing lags behind the clock that its
+// records are stamped with: the kernel stamps files with the time of its last tick.
+const writtenLag = time.Second
+
+// scan calls line for each line, oldest first, of files that may have a record of
+// since or later.
 func (j *Journal) scan(since time.Time, line func([]byte) error) error {
 	files, err := j.snapshot(since)
 	defer func() {
@@ -143,7 +147,7 @@ func (j *Journal) snapshot(since time.Time) ([]part, error) {
 			return parts, err
 		}
 		st, err := f.Stat()
-		if err != nil || st.ModTime().Before(since) {
+		if err != nil || st.ModTime().Add(writtenLag).Before(since) {
 			f.Close()
 			continue
 		}
