@@ -114,6 +114,7 @@ func TestS26_SwappedLinksLeadNowhere(t *testing.T) {
 			}
 		})
 	}
+	t.Logf("%d commands began, %d were refused", began, refused)
 	if began < 20 || refused < 20 {
 		t.Errorf("%d commands began and %d were refused: that is no race", began, refused)
 	}

@@ -177,10 +177,11 @@ func (s *staging) makeEmpty(outer int) error {
 	if err != nil {
 		return err
 	}
-	noForks.RLock()
+	defer unix.Close(fs)
+	allow := barForks()
 	file, err := unix.Openat(fs, "file", unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o444)
 	unix.Close(file)
-	noForks.RUnlock()
+	allow()
 	if err != nil {
 		return err
 	}
@@ -193,7 +194,6 @@ func (s *staging) makeEmpty(outer int) error {
 	if err := mountAt(outer, "empty", fs); err != nil {
 		return err
 	}
-	defer unix.Close(fs)
 	for i, n := range [...]string{"file", "dir"} {
 		if s.empty[i], err = beneath(fs, n, 0); err != nil {
 			return err

@@ -49,8 +49,7 @@ func makePlace(fs int, in Inner) error {
 	if err := makeDirs(fs, path.Dir(in.Place)); err != nil {
 		return err
 	}
-	noForks.RLock()
-	defer noForks.RUnlock()
+	defer barForks()()
 	fd, err := unix.Openat(fs, in.Place, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o444)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -60,8 +61,7 @@ func (s *staging) own(step Step, at string) error {
 }
 
 func (s *staging) file(step Step, at string) error {
-	noForks.RLock()
-	defer noForks.RUnlock()
+	defer barForks()()
 	fd, err := unix.Openat(s.root, at, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, bits(step.Mode))
 	if err != nil {
 		return err
@@ -77,10 +77,23 @@ func (s *staging) file(step Step, at string) error {
 	return s.own(step, at)
 }
 
-// noForks is held while a descriptor is open for writing on a mount that is to be
-// read-only later. A child of another thread's would have it until its exec, and
-// a mount that somebody may write to cannot be closed against writing.
-var noForks = &syscall.ForkLock
+// barForks is called before a descriptor is opened for writing on a mount that is to
+// be read-only later, and what it returns when the descriptor is closed. A child of
+// another thread's would have it until its exec, and a mount that somebody may write
+// to cannot be closed against writing.
+func barForks() (allow func()) {
+	firstChild()
+	syscall.ForkLock.RLock()
+	return syscall.ForkLock.RUnlock
+}
+
+// firstChild has package os make the one child that it makes without that lock: the
+// first time that it starts or finds a process, to see whether pidfds work.
+var firstChild = sync.OnceFunc(func() {
+	if p, err := os.FindProcess(os.Getpid()); err == nil {
+		p.Release()
+	}
+})
 
 // device binds a character device of the node that every program may use.
 func (s *staging) device(step Step, at string) error {
