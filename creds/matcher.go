@@ -18,7 +18,7 @@ type Matcher struct {
 }
 
 // maxStride bounds the window. Values that may be masked are no shorter.
-const maxStride = 16
+const maxStride = 32
 
 // newMatcher makes a matcher of folded forms, none shorter than MinSearched. There is
 // none for no forms.

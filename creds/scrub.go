@@ -1,6 +1,11 @@
 package creds
 
-import "encoding/binary"
+import (
+	"cmp"
+	"encoding/binary"
+	"io"
+	"slices"
+)
 
 // mask stands in place of each byte of a secret.
 const mask = '*'
@@ -11,7 +16,9 @@ type Scrubber struct {
 	find  func() *Matcher // the one of this moment; nil when there is nothing to find
 	using *Matcher
 	held  []byte // a form may begin with these bytes
-	live  []walk // places in held
+	live  []walk // places in held, in their order
+	room  []walk // for those of the next piece
+	found [][2]int
 }
 
 // NewScrubber returns a Scrubber for the secrets of t as they come and change.
@@ -22,35 +29,52 @@ func (t *Table) NewScrubber() *Scrubber { return &Scrubber{find: t.Matcher} }
 // beginning of a form waits for the next piece. The result is valid until the next
 // call, and may be empty.
 func (s *Scrubber) Next(piece []byte) (out []byte, hits int) {
+	waited := len(s.held)
+	if waited > 0 {
+		piece = slices.Concat(s.held, piece)
+	}
+	return s.next(piece, waited)
+}
+
+// Read is Next for a piece that it reads from r into p. What waited is put before
+// it in p, so that a stream is searched where it lies.
+func (s *Scrubber) Read(r io.Reader, p []byte) (out []byte, hits int, err error) {
+	if len(s.held) > len(p)/2 {
+		n, err := r.Read(p)
+		out, hits = s.Next(p[:n])
+		return out, hits, err
+	}
+	waited := copy(p, s.held)
+	n, err := r.Read(p[waited:])
+	out, hits = s.next(p[:waited+n], waited)
+	return out, hits, err
+}
+
+// next searches b, whose first bytes are those that waited.
+func (s *Scrubber) next(b []byte, waited int) (out []byte, hits int) {
+	s.held = s.held[:0]
 	m := s.find()
 	if m != s.using {
 		// What waits was looked at with fewer secrets, or with older ones.
-		s.using, s.live = m, nil
-		piece = append(s.held, piece...)
-		s.held = nil
+		s.using, s.live, waited = m, nil, 0
 	}
 	if m == nil {
-		return piece, 0
+		return b, 0
 	}
-	known := len(s.held)
-	if known > 0 {
-		piece = append(s.held, piece...)
-		s.held = nil
+	s.scan(m, b, waited)
+	for _, f := range s.found {
+		cover(b[f[0]:f[1]])
 	}
-	found := s.scan(m, piece, known)
-	for _, f := range found {
-		cover(piece[f[0]:f[1]])
-	}
-	out = piece
+	out = b
 	if len(s.live) > 0 {
 		at := s.live[0].at
-		s.held = append([]byte(nil), piece[at:]...)
+		s.held = append(s.held, b[at:]...)
 		for i := range s.live {
 			s.live[i].at -= at
 		}
-		out = piece[:at]
+		out = b[:at]
 	}
-	return out, separate(found)
+	return out, separate(s.found)
 }
 
 // separate counts places that do not overlap: one reflection may hold several forms.
@@ -72,49 +96,83 @@ func (s *Scrubber) Rest() []byte {
 	return rest
 }
 
-// scan looks at b, whose first known bytes have been looked at, and returns where
-// forms stand. It leaves the walks that b was too short for.
-func (s *Scrubber) scan(m *Matcher, b []byte, known int) (found [][2]int) {
+// scan looks at b, whose first known bytes have been looked at. It leaves in found
+// where forms stand and in live the walks that b was too short for.
+func (s *Scrubber) scan(m *Matcher, b []byte, known int) {
 	before := s.live
-	s.live = nil
+	s.found, s.live = s.found[:0], s.room[:0]
 	for _, w := range before {
-		found = s.follow(m, w, b, known, found)
+		s.follow(m, w, b, known)
 	}
-	end := known + m.stride - 2 // the window's last two bytes are at end
-	for end+1 < len(b) {
-		skip := int(m.skips[binary.LittleEndian.Uint16(b[end:])&pairMask])
-		if skip == 0 {
-			found = s.start(m, b, end+2-m.stride, found)
-			skip = 1
-		}
-		end += skip
+	s.room = before
+	at := known
+	if half := known + (len(b)-known)/2; half-known > 4*m.stride {
+		at = s.slideBoth(m, b, known, half)
 	}
-	for at := max(known, end+2-m.stride); at < len(b); at++ {
-		found = s.start(m, b, at, found)
+	at = s.slide(m, b, at, len(b))
+	for ; at < len(b); at++ { // too near the end for a window
+		s.start(m, b, at)
 	}
-	return found
+	slices.SortFunc(s.live, func(v, w walk) int { return v.at - w.at })
+	slices.SortFunc(s.found, func(f, g [2]int) int { return cmp.Or(f[0]-g[0], f[1]-g[1]) })
 }
 
-func (s *Scrubber) start(m *Matcher, b []byte, at int, found [][2]int) [][2]int {
-	if w, ok := m.begin(at, b[at]); ok {
-		return s.follow(m, w, b, at+1, found)
+// slideBoth looks at the places from low to high, and behind high at about as many,
+// with two windows in turns: one alone waits at each step for the memory. It returns
+// the place where the second window has come to.
+func (s *Scrubber) slideBoth(m *Matcher, b []byte, low, high int) int {
+	last := m.stride - 2 // of a window: its last two bytes
+	half := high
+	for low < half && high+last+1 < len(b) {
+		skipLow := int(m.skips[binary.LittleEndian.Uint16(b[low+last:])&pairMask])
+		skipHigh := int(m.skips[binary.LittleEndian.Uint16(b[high+last:])&pairMask])
+		if skipLow == 0 {
+			s.start(m, b, low)
+			skipLow = 1
+		}
+		if skipHigh == 0 {
+			s.start(m, b, high)
+			skipHigh = 1
+		}
+		low, high = low+skipLow, high+skipHigh
 	}
-	return found
+	s.slide(m, b, low, half)
+	return high
+}
+
+// slide looks at the places from at to limit, as far as a window fits, and returns
+// the first one that it has not looked at.
+func (s *Scrubber) slide(m *Matcher, b []byte, at, limit int) int {
+	last := m.stride - 2
+	for at < limit && at+last+1 < len(b) {
+		skip := int(m.skips[binary.LittleEndian.Uint16(b[at+last:])&pairMask])
+		if skip == 0 {
+			s.start(m, b, at)
+			skip = 1
+		}
+		at += skip
+	}
+	return at
+}
+
+func (s *Scrubber) start(m *Matcher, b []byte, at int) {
+	if w, ok := m.begin(at, b[at]); ok {
+		s.follow(m, w, b, at+1)
+	}
 }
 
 // follow walks on from b[i]. A walk that is not over stays live.
-func (s *Scrubber) follow(m *Matcher, w walk, b []byte, i int, found [][2]int) [][2]int {
+func (s *Scrubber) follow(m *Matcher, w walk, b []byte, i int) {
 	for ; i < len(b); i++ {
 		whole, alive := m.step(&w, b[i])
 		if whole {
-			found = append(found, [2]int{w.at, i + 1})
+			s.found = append(s.found, [2]int{w.at, i + 1})
 		}
 		if !alive {
-			return found
+			return
 		}
 	}
 	s.live = append(s.live, w)
-	return found
 }
 
 // cover masks b. Its length stays, and with it every length that counts it.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -54,6 +55,34 @@ func pieces(table *Table, text string, cut func(rest int) int) (string, int) {
 	}
 	out.Write(s.Rest())
 	return out.String(), hits
+}
+
+// read scrubs text as it is read into a buffer of size bytes, in pieces that end
+// where cut says.
+func read(table *Table, text string, size int, cut func() int) string {
+	var out bytes.Buffer
+	s, src, p := table.NewScrubber(), &cutReader{text, cut}, make([]byte, size)
+	for {
+		b, _, err := s.Read(src, p)
+		out.Write(b)
+		if err != nil {
+			out.Write(s.Rest())
+			return out.String()
+		}
+	}
+}
+
+type cutReader struct {
+	rest string
+	cut  func() int
+}
+
+func (r *cutReader) Read(p []byte) (int, error) {
+	n := copy(p, r.rest[:min(len(r.rest), r.cut())])
+	if r.rest = r.rest[n:]; r.rest == "" {
+		return n, io.EOF
+	}
+	return n, nil
 }
 
 // masked is what the search must do, slowly: each form wherever it stands.
@@ -190,12 +219,17 @@ func FuzzScrub(f *testing.F) {
 		if at := rnd.IntN(len(text) + 1); seed%2 == 0 {
 			text = text[:at] + m.forms[rnd.IntN(len(m.forms))] + text[at:]
 		}
+		around := strings.Repeat("ab\\u00%3dYW=\x00", 64)
+		text = around[:rnd.IntN(len(around))] + text + around[:rnd.IntN(len(around))]
 		whole, _ := pieces(table, text, func(n int) int { return n })
 		if want := masked(m, text); whole != want {
 			t.Fatalf("%q\nbecomes %q\nwant    %q", text, whole, want)
 		}
 		if parts, _ := pieces(table, text, func(int) int { return 1 + rnd.IntN(12) }); parts != whole {
 			t.Fatalf("in pieces %q, whole %q", parts, whole)
+		}
+		if got := read(table, text, 1+rnd.IntN(600), func() int { return 1 + rnd.IntN(400) }); got != whole {
+			t.Fatalf("as read %q, whole %q", got, whole)
 		}
 		low := string(folded([]byte(whole)))
 		if i := slices.IndexFunc(m.forms, func(form string) bool { return strings.Contains(low, form) }); i >= 0 {

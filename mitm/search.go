@@ -96,8 +96,7 @@ func (b *searchedBody) Read(p []byte) (int, error) {
 		if b.err != nil {
 			return 0, b.err
 		}
-		n, err := b.ReadCloser.Read(p)
-		out, hits := b.scrub.Next(p[:n])
+		out, hits, err := b.scrub.Read(b.ReadCloser, p)
 		if no := b.hit(hits); no != nil {
 			b.err = no
 			return 0, no
