@@ -100,6 +100,21 @@ func (x *exchange) decode(resp *http.Response) error {
 	return nil
 }
 
+// The headers by which gRPC and Connect offer to code each message of a stream, and
+// do, in canonical form.
+var (
+	messageOffers  = []string{"Grpc-Accept-Encoding", "Connect-Accept-Encoding"}
+	messageCodings = []string{"Grpc-Encoding", "Connect-Content-Encoding"}
+)
+
+// codedMessages reports whether the messages in a reply's body are coded one by one,
+// where no search sees what they say.
+func codedMessages(h http.Header) bool {
+	return slices.ContainsFunc(messageCodings, func(name string) bool {
+		return slices.ContainsFunc(tokens(h, name), func(c string) bool { return !strings.EqualFold(c, "identity") })
+	})
+}
+
 // readCloser reads here and closes there.
 type readCloser struct {
 	io.Reader

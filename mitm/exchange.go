@@ -31,6 +31,7 @@ type exchange struct {
 	inBody  atomic.Bool // a placeholder went by in the body
 	out     uint64      // bytes from the jail over what the request became
 	hits    int         // secrets in the reply
+	minted  *minted     // what the reply gives; nil without a credential
 	event   Event       // what was recorded
 	id      string
 	began   time.Time
@@ -76,6 +77,7 @@ func (x *exchange) run(ctx context.Context) bool {
 		x.switched(ctx, resp)
 		return false
 	}
+	x.watchMinting(resp)
 	again := x.pass(resp)
 	stop()
 	return again && x.to.settle(x.body)
@@ -181,6 +183,9 @@ func (x *exchange) pass(resp *http.Response) bool {
 	stripReply(resp.Header)
 	n, again := x.to.reply(x.req, resp)
 	code := audit.CodeAllowed
+	if given := x.minted.code(); given != "" {
+		code = given
+	}
 	if x.inBody.Load() {
 		code = audit.CodePlaceholder
 	}

@@ -45,6 +45,8 @@ func certificateClass(err error) string {
 		invalid      x509.CertificateInvalidError
 	)
 	switch {
+	case errors.Is(err, errRevoked):
+		return "certificate_revoked"
 	case errors.As(err, &name):
 		return "name_mismatch"
 	case errors.As(err, &unknown):

@@ -111,6 +111,7 @@ func (d *Dialer) tlsConfig() *tls.Config {
 		MinVersion:         tls.VersionTLS12,
 		RootCAs:            d.up.Roots,
 		ClientSessionCache: tls.NewLRUClientSessionCache(sessionCache),
+		VerifyConnection:   vetStaple,
 	}
 }
 

@@ -2,8 +2,10 @@ package mitm
 
 import (
 	"crypto/ecdsa"
+	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,6 +80,44 @@ func TestA76_LeafCache(t *testing.T) {
 	}
 	if len(l.byAuth) != leafCache || l.order.Len() != leafCache {
 		t.Errorf("%d and %d leaves are kept", len(l.byAuth), l.order.Len())
+	}
+}
+
+// TestA87_LeavesFollowTheClock sets the clock of a machine that slept, or was wrong:
+// a leaf that clients would not take any more, or not yet, is made anew. What a value
+// lives is counted by the other clock, which nobody sets.
+func TestA87_LeavesFollowTheClock(t *testing.T) {
+	ca, err := NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, jump := range map[string]time.Duration{"it slept": 3 * leafLife, "it was ahead": -3 * leafLife, "a minute back": -time.Minute} {
+		l := newLeaves(ca, func(egress.Authority) bool { return false })
+		first, err := l.config(mustAuthority(t, "api.test:443"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := l.order.Front().Value.(*leaf).made
+		if strings.Contains(made.String(), "m=") {
+			t.Fatal("ages are counted by a clock that stands still while a machine sleeps")
+		}
+		set := made.Add(jump)
+		l.now = func() time.Time { return set }
+		again, err := l.config(mustAuthority(t, "api.test:443"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, err := again.GetCertificate(&tls.ClientHelloInfo{ServerName: "api.test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cert, err := x509.ParseCertificate(served.Certificate[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set.Before(cert.NotBefore) || set.After(cert.NotAfter) || (jump == -time.Minute) != (again == first) {
+			t.Errorf("%s: at %v a leaf from %v to %v", name, set, cert.NotBefore, cert.NotAfter)
+		}
 	}
 }
 

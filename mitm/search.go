@@ -21,6 +21,11 @@ func (x *exchange) narrow(h http.Header) {
 		return
 	}
 	h["Accept-Encoding"] = []string{"identity"}
+	for _, name := range messageOffers {
+		if _, ok := h[name]; ok {
+			h[name] = []string{"identity"}
+		}
+	}
 	if !x.verdict.Range {
 		delete(h, "Range")
 		delete(h, "If-Range")
@@ -34,6 +39,9 @@ func (x *exchange) search(ctx context.Context, resp *http.Response) error {
 	}
 	if resp.StatusCode == http.StatusPartialContent && !x.verdict.Range {
 		return x.unsearchable("partial_reply")
+	}
+	if codedMessages(resp.Header) {
+		return x.unsearchable("coded_messages")
 	}
 	if err := x.decode(resp); err != nil {
 		return err

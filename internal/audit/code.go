@@ -39,7 +39,9 @@ const (
 	CodeUpgrade         Code = "upgrade"        // another protocol than HTTP, which no rule opens
 	CodePolicyChanged   Code = "policy_changed" // under way when the jail was given a policy that allows it no longer
 	CodeDeniedAddress   Code = "denied_address"
-	CodeReflection      Code = "reflection" // a reply held a secret
+	CodeReflection      Code = "reflection"   // a reply held a secret
+	CodeMintedToken     Code = "minted_token" // allowed, and the reply gave the jail a token
+	CodeBearerURL       Code = "bearer_url"   // allowed, and the reply gave the jail an address that authenticates
 )
 
 // The codes of refusals outside the network. The egress process knows none of
@@ -63,5 +65,5 @@ var Codes = []Code{
 	CodeTLSClient, CodePlaceholder, CodeForeign, CodeCredential, CodePrivate, CodeMetadata,
 	CodeOwnAddress, CodeUpstreamDNS, CodeUpstreamConnect, CodeUpstreamTLS, CodeUpstreamTimeout,
 	CodeUpstreamProto, CodeBodyTooLarge, CodeHeaders, CodeFlood, CodeAudit, CodeFrozen, CodeUpgrade, CodePolicyChanged,
-	CodeDeniedAddress, CodeReflection,
+	CodeDeniedAddress, CodeReflection, CodeMintedToken, CodeBearerURL,
 }

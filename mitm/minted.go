@@ -1,0 +1,84 @@
+package mitm
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/omnijail/omnijail/internal/audit"
+)
+
+// mintedLook is how much of a reply is looked through for what it mints, in bytes.
+const mintedLook = 64 << 10
+
+// minted finds out whether the reply to a request that carried a credential gives
+// the jail another one: a token, or an address that authenticates whoever has it.
+// Such a thing passes, since the jail would not work without it; its owner can read
+// in the journal that it did.
+type minted struct {
+	io.ReadCloser
+	location string
+	head     []byte
+}
+
+// watchMinting looks at resp on its way to the jail, once its secrets are masked.
+func (x *exchange) watchMinting(resp *http.Response) {
+	if x.binding < 0 {
+		return
+	}
+	x.minted = &minted{ReadCloser: resp.Body, location: resp.Header.Get("Location")}
+	if mayMint(resp.Header.Get("Content-Type")) {
+		resp.Body = x.minted
+	}
+}
+
+// mayMint reports whether software looks for tokens in this type of content.
+func mayMint(contentType string) bool {
+	t, _, _ := strings.Cut(strings.ToLower(contentType), ";")
+	return strings.Contains(t, "json") || strings.Contains(t, "xml") || strings.Contains(t, "form-urlencoded")
+}
+
+func (m *minted) Read(p []byte) (int, error) {
+	n, err := m.ReadCloser.Read(p)
+	m.head = append(m.head, p[:min(n, mintedLook-len(m.head))]...)
+	return n, err
+}
+
+// The keys under which tokens are handed out (OAuth 2, OpenID, AWS STS, git LFS,
+// registries, GitHub Apps), with a value that is there and was not masked, and the
+// parameters that sign an address (S3, Cloud Storage, CloudFront, Azure).
+var (
+	mintedToken = regexp.MustCompile(`"(?:(?:access_|refresh_|id_|session_|)token|[Ss]essionToken|[Ss]ecretAccessKey|client_secret|private_key)"\s*:\s*"[^"*]` +
+		`|"[Aa]uthorization"\s*:\s*"(?:[A-Za-z]+ )?[^"*]` +
+		`|<(?:SessionToken|SecretAccessKey)>[^<*]` +
+		`|(?:^|&)(?:access|refresh|id)_token=[^&*]`)
+	bearerURL = regexp.MustCompile(`(?:[?&]|\\u0026|&amp;)(?:X-Amz-Signature|X-Goog-Signature|Key-Pair-Id|sig)=[^&"*\s]`)
+
+	// Each match of one above has one of these in it: most replies have none.
+	mintedHints = [][]byte{[]byte("oken"), []byte("ecret"), []byte("rivate_key"), []byte("uthorization\"")}
+	bearerHints = [][]byte{[]byte("-Signature="), []byte("Key-Pair-Id="), []byte("sig=")}
+)
+
+// code is what the record of the request's end says of it; empty for nothing.
+func (m *minted) code() audit.Code {
+	switch {
+	case m == nil:
+		return ""
+	case containsAny(m.head, mintedHints) && mintedToken.Match(m.head):
+		return audit.CodeMintedToken
+	case bearerURL.MatchString(m.location), containsAny(m.head, bearerHints) && bearerURL.Match(m.head):
+		return audit.CodeBearerURL
+	}
+	return ""
+}
+
+func containsAny(b []byte, list [][]byte) bool {
+	for _, s := range list {
+		if bytes.Contains(b, s) {
+			return true
+		}
+	}
+	return false
+}
