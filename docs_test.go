@@ -68,7 +68,7 @@ func TestDesignNamesEveryFolder(t *testing.T) {
 	}
 }
 
-var testName = regexp.MustCompile(`Test[AS]\d\d_\w+`)
+var testName = regexp.MustCompile(`Test[AS]\d{2,3}_\w+`)
 
 // Each promise of the threat model names the test that holds it.
 func TestThreatModelNamesTestsThatExist(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestSecretNeverPrints holds that no way of printing or encoding gives the value.
-func TestSecretNeverPrints(t *testing.T) {
+// TestA81_SecretNeverPrints holds that no way of printing or encoding gives the value.
+func TestA81_SecretNeverPrints(t *testing.T) {
 	const value = "hunter2hunter2"
 	s, err := NewSecret([]byte(value))
 	if err != nil {

@@ -203,10 +203,12 @@ func directories(set *config.Config) error {
 	if err := os.Chmod(set.RunDir, 0o755); err != nil { // the umask took it
 		return err
 	}
-	if err := config.RootOwned(filepath.Dir(set.Socket)); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("socket %s: %w (mkdir -p %s)", set.Socket, err, filepath.Dir(set.Socket))
-	} else if err != nil {
-		return fmt.Errorf("socket %s: %w", set.Socket, err)
+	for _, socket := range []string{set.Socket, set.Metrics.Socket} {
+		if err := config.RootOwned(filepath.Dir(socket)); errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("socket %s: %w (mkdir -p %s)", socket, err, filepath.Dir(socket))
+		} else if err != nil {
+			return fmt.Errorf("socket %s: %w", socket, err)
+		}
 	}
 	if _, err := os.Stat(set.PolicyDir); err == nil {
 		return config.RootOwned(set.PolicyDir)

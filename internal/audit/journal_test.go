@@ -96,7 +96,7 @@ func TestChainGoesOnThroughRotationAndReopening(t *testing.T) {
 	}
 }
 
-func TestVerifyNamesTheFirstBadLine(t *testing.T) {
+func TestA90_VerifyNamesTheFirstBadLine(t *testing.T) {
 	o := small(t)
 	j := open(t, o)
 	for i := range 6 {
@@ -135,7 +135,7 @@ func TestVerifyNamesTheFirstBadLine(t *testing.T) {
 	}
 }
 
-func TestAppendKeepsForeignStringsHarmless(t *testing.T) {
+func TestA88_ForeignStringsStayHarmlessInTheJournal(t *testing.T) {
 	j := open(t, small(t))
 	r := request(1000, 1)
 	r.Path = "/\x1b]0;x\x07\u202e" + strings.Repeat("a", 5000)

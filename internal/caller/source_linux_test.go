@@ -63,7 +63,7 @@ func command(argv ...string) creds.Source { return creds.Source{Kind: creds.Sour
 
 var somePath = []string{"PATH=/usr/bin:/bin"}
 
-func TestAFileSourceIsReadAsTheCaller(t *testing.T) {
+func TestA83_AFileSourceIsReadAsTheCaller(t *testing.T) {
 	dir := playground(t)
 	write(t, dir, "home/token", 0o600, "s3cret\n")
 	write(t, dir, "home/open", 0o644, "s3cret\n")
@@ -111,7 +111,7 @@ func TestTheFirstSourceWithAValueIsUsed(t *testing.T) {
 	}
 }
 
-func TestACommandSourceRunsAsTheCallerAndCleanly(t *testing.T) {
+func TestA82_ACommandSourceRunsAsTheCallerAndCleanly(t *testing.T) {
 	dir := playground(t)
 	env := append(somePath, "HOME="+dir+"/home", "GH_CONFIG_DIR=/x")
 	got := resolve(t, dir, env, command("sh", "-c", `
@@ -124,7 +124,7 @@ func TestACommandSourceRunsAsTheCallerAndCleanly(t *testing.T) {
 	}
 }
 
-func TestACommandThatFailsSaysSo(t *testing.T) {
+func TestA82_ACommandThatFailsSaysSo(t *testing.T) {
 	dir := playground(t)
 	got := resolve(t, dir, somePath, command("sh", "-c", "echo no; echo why >&2; exit 3"))
 	if got.OK || got.Exit != 3 || got.value != "" || got.stderr != "why\n" || !strings.HasSuffix(got.Reason, `failed for you (exit 3)`) {

@@ -73,7 +73,7 @@ func TestAttachIsAnsweredWithWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestJailsOfOneProcessShareNothing(t *testing.T) {
+func TestA79_JailsOfOneProcessShareNothing(t *testing.T) {
 	r := newRig(t)
 	r.hello()
 	one := r.attach(bound(t, nil))

@@ -40,7 +40,7 @@ func TestFromTakesManyGroups(t *testing.T) {
 	}
 }
 
-func TestAPeerThatHasEndedIsRefused(t *testing.T) {
+func TestA80_APeerThatHasEndedIsRefused(t *testing.T) {
 	conn, end := peer(t, asUser...)
 	end()
 	if _, err := From(conn); !errors.Is(err, ErrGone) {
