@@ -7,7 +7,7 @@ import (
 
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
-		n, err := New()
+		n, err := New(Steered)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -19,7 +19,7 @@ func BenchmarkNew(b *testing.B) {
 
 // BenchmarkTake measures what a start pays when a namespace is ready.
 func BenchmarkTake(b *testing.B) {
-	p := NewPool(2)
+	p := NewPool(2, Steered)
 	defer p.Close()
 	for b.Loop() {
 		b.StopTimer()

@@ -10,7 +10,7 @@ import (
 // control message it got, is what the options of the sockets are for.
 func TestPort53OfEachAddressIsOurs(t *testing.T) {
 	n := newNet(t)
-	for _, f := range []*os.File{n.Sockets().UDP4, n.Sockets().UDP6} {
+	for _, f := range n.Sockets().UDP {
 		echo(t, f)
 	}
 	for _, dst := range []string{

@@ -60,9 +60,11 @@ func inside(t *testing.T, n *Net, probe string, args ...string) string {
 }
 
 // newNet makes a namespace that ends with the test.
-func newNet(t testing.TB) *Net {
+func newNet(t testing.TB) *Net { return newNetBy(t, Steered) }
+
+func newNetBy(t testing.TB, way Interception) *Net {
 	t.Helper()
-	n, err := New()
+	n, err := New(way)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,4 +74,24 @@ func newNet(t testing.TB) *Net {
 		}
 	})
 	return n
+}
+
+// bothWays runs a test in a namespace of each interception. That of ByPort has
+// listeners at some ports.
+func bothWays(t *testing.T, test func(t *testing.T, n *Net)) {
+	t.Helper()
+	for _, way := range []Interception{Steered, ByPort} {
+		t.Run(way.String(), func(t *testing.T) {
+			n := newNetBy(t, way)
+			open(t, n, Opening{Ports: []uint16{22, 53, 443}})
+			test(t, n)
+		})
+	}
+}
+
+func open(t testing.TB, n *Net, o Opening) {
+	t.Helper()
+	if err := n.Open(o); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -16,16 +16,20 @@ import (
 // Net is one jail's network namespace. Its methods may be called from several
 // goroutines.
 type Net struct {
+	way   Interception
+	anyIP bool
+
 	mu    sync.Mutex
 	ns    *os.File
 	socks Sockets
 	steer io.Closer
 }
 
-// New makes a namespace with its sockets and its steering. It needs root in the
-// initial user namespace and a kernel with sk_lookup (Linux 5.9).
-func New() (*Net, error) {
-	n := &Net{}
+// New makes a namespace with its sockets and, where it is Steered, its steering. It
+// needs root in the user namespace that owns the network. ByPort, connections are
+// refused until Open has been told of ports.
+func New(way Interception) (*Net, error) {
+	n := &Net{way: way}
 	if err := ownthread.Run(n.build); err != nil {
 		n.Close()
 		return nil, fmt.Errorf("make network namespace: %w", err)
@@ -41,18 +45,24 @@ func (n *Net) build() (err error) {
 	if n.ns, err = os.Open("/proc/thread-self/ns/net"); err != nil {
 		return err
 	}
-	if err = writeSysctls(); err != nil {
+	if err = writeSysctls(n.way); err != nil {
 		return err
 	}
-	if err = makeEverythingLocal(); err != nil {
+	if n.anyIP, err = makeLocal(n.way); err != nil {
 		return err
 	}
-	if n.socks, err = openSockets(); err != nil {
+	if n.socks.UDP, err = openDatagrams(); err != nil || n.way == ByPort {
 		return err
 	}
-	n.steer, err = bpf.Steer(n.ns, n.socks.TCP4, n.socks.TCP6)
+	if n.socks.TCP, err = openSteered(len(n.socks.UDP)); err != nil {
+		return err
+	}
+	n.steer, err = bpf.Steer(n.ns, n.socks.TCP)
 	return err
 }
+
+// Interception says how the jail's connections come to the listeners.
+func (n *Net) Interception() Interception { return n.way }
 
 // FD returns the namespace, for setns. The Net owns it.
 func (n *Net) FD() *os.File { return n.ns }

@@ -17,7 +17,7 @@ import (
 func answer(t testing.TB, n *Net) (stop func()) {
 	t.Helper()
 	var listeners []net.Listener
-	for _, f := range []*os.File{n.Sockets().TCP4, n.Sockets().TCP6} {
+	for _, f := range n.Sockets().TCP {
 		l, err := net.FileListener(f)
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +96,7 @@ func TestLoopbackBelongsToTheJail(t *testing.T) {
 func TestJailCannotTakeAnInterceptedConnection(t *testing.T) {
 	n := newNet(t)
 	answer(t, n)
-	listener := portOf(t, n.Sockets().TCP4)
+	listener := portOf(t, n.Sockets().TCP[0])
 	for _, tc := range []struct{ bind, dial string }{
 		{"0.0.0.0:443", "198.18.1.7:443"},
 		{"198.18.1.7:443", "198.18.1.7:443"},
@@ -117,8 +117,9 @@ func TestJailCannotTakeAnInterceptedConnection(t *testing.T) {
 	}
 }
 
-func TestJailCannotTakePort53(t *testing.T) {
-	n := newNet(t)
+func TestJailCannotTakePort53(t *testing.T) { bothWays(t, cannotTakePort53) }
+
+func cannotTakePort53(t *testing.T, n *Net) {
 	for _, at := range []string{"0.0.0.0:53", "127.0.0.1:53", "198.18.0.53:53", "[::]:53", "[::1]:53"} {
 		if got := inside(t, n, "listen", "udp", at); got != "EADDRINUSE" {
 			t.Errorf("bind udp %s: %q, want EADDRINUSE", at, got)
@@ -126,8 +127,9 @@ func TestJailCannotTakePort53(t *testing.T) {
 	}
 }
 
-func TestOtherProtocolsAreRefusedAtOnce(t *testing.T) {
-	n := newNet(t)
+func TestOtherProtocolsAreRefusedAtOnce(t *testing.T) { bothWays(t, otherProtocolsAreRefused) }
+
+func otherProtocolsAreRefused(t *testing.T, n *Net) {
 	for _, dst := range []string{"8.8.8.8:443", "198.18.1.7:443", "[2606:4700::1111]:443", "127.0.0.1:9"} {
 		if got := inside(t, n, "datagram", dst); got != "ECONNREFUSED" {
 			t.Errorf("datagram to %s: %q, want ECONNREFUSED", dst, got)

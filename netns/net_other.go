@@ -12,7 +12,7 @@ import (
 type Net struct{}
 
 // New needs Linux: it returns an error that wraps errors.ErrUnsupported.
-func New() (*Net, error) {
+func New(Interception) (*Net, error) {
 	return nil, fmt.Errorf("make network namespace: %w", errors.ErrUnsupported)
 }
 
@@ -22,8 +22,11 @@ func (n *Net) FD() *os.File { return nil }
 // Sockets returns none.
 func (n *Net) Sockets() Sockets { return Sockets{} }
 
-// OpenProxy does nothing.
-func (n *Net) OpenProxy() error { return nil }
+// Open does nothing.
+func (n *Net) Open(Opening) error { return nil }
+
+// Interception returns Steered.
+func (n *Net) Interception() Interception { return Steered }
 
 // Forget does nothing.
 func (n *Net) Forget() {}

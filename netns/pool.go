@@ -22,7 +22,9 @@ type Pool struct {
 
 // NewPool returns a pool that keeps size namespaces ready and starts to fill it.
 // With size 0 each Take makes its own.
-func NewPool(size int) *Pool { return newPool(size, New) }
+func NewPool(size int, way Interception) *Pool {
+	return newPool(size, func() (*Net, error) { return New(way) })
+}
 
 func newPool(size int, build func() (*Net, error)) *Pool {
 	p := &Pool{

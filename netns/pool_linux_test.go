@@ -80,7 +80,7 @@ func TestPoolRecoversFromAKernelThatRefuses(t *testing.T) {
 func TestPoolOfRealNamespacesLeavesNothing(t *testing.T) {
 	newNet(t).Close()
 	before := descriptors(t)
-	p := NewPool(4)
+	p := NewPool(4, Steered)
 	n, err := p.Take()
 	if err != nil {
 		t.Fatal(err)

@@ -5,22 +5,23 @@ import "os"
 // ProxyPort is the port of loopback at which a jail with an explicit proxy finds it.
 const ProxyPort = 3128
 
-// Sockets are the sockets of a namespace with an outside. Those of IPv6 are nil
-// where the kernel runs without it.
+// Sockets are the sockets of a namespace with an outside, IPv4 before IPv6. Where
+// the kernel runs without IPv6 there are half as many.
 type Sockets struct {
-	TCP4, TCP6 *os.File // listening; LocalAddr of what they accept is the wanted destination
-	UDP4, UDP6 *os.File // port 53 of every address
-
-	Proxy4, Proxy6 *os.File // listening at ProxyPort of loopback; nil unless opened
+	TCP     []*os.File // listening; LocalAddr of what they accept is the wanted destination
+	UDP     []*os.File // port 53 of every address
+	Proxy   []*os.File // listening at ProxyPort of loopback; none unless opened
+	Packets *os.File   // receives packets that were refused, see bpf.Refused; nil unless opened
 }
 
 // Files returns the sockets that exist, in the order of the fields.
 func (s Sockets) Files() []*os.File {
 	var files []*os.File
-	for _, f := range []*os.File{s.TCP4, s.TCP6, s.UDP4, s.UDP6, s.Proxy4, s.Proxy6} {
-		if f != nil {
-			files = append(files, f)
-		}
+	for _, list := range [][]*os.File{s.TCP, s.UDP, s.Proxy} {
+		files = append(files, list...)
+	}
+	if s.Packets != nil {
+		files = append(files, s.Packets)
 	}
 	return files
 }

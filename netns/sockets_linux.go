@@ -16,36 +16,43 @@ const backlog = 4096
 
 const portDNS = 53
 
-// openSockets makes the sockets in the calling thread's namespace. They are made
-// by hand because net.Listen makes MPTCP listeners, which a sockmap does not take.
-func openSockets() (s Sockets, err error) {
-	defer func() {
-		if err != nil {
-			s.close()
-		}
-	}()
-	if s.TCP4, err = listen(addrplan.Listen4); err != nil {
-		return s, err
+// openDatagrams makes the datagram sockets in the calling thread's namespace.
+func openDatagrams() ([]*os.File, error) {
+	v4, err := datagram(netip.IPv4Unspecified())
+	if err != nil {
+		return nil, err
 	}
-	if s.UDP4, err = datagram(netip.IPv4Unspecified()); err != nil {
-		return s, err
-	}
-	s.TCP6, err = listen(addrplan.Listen6)
+	v6, err := datagram(netip.IPv6Unspecified())
 	if noIPv6(err) {
-		return s, nil
+		return []*os.File{v4}, nil
 	}
 	if err != nil {
-		return s, err
+		v4.Close()
+		return nil, err
 	}
-	s.UDP6, err = datagram(netip.IPv6Unspecified())
-	return s, err
+	return []*os.File{v4, v6}, nil
 }
 
-// listen makes a listener on an ephemeral port of a. What it accepts has the
-// wanted destination as its local address and inherits SO_REUSEADDR: without
-// that, an open or just closed connection to some port 8080 would keep a server
-// in the jail from binding 8080. Two listeners never share an address by it.
-func listen(a netip.Addr) (*os.File, error) {
+// openSteered makes the listeners that connections are steered to, one for each of
+// that many families.
+func openSteered(families int) (ls []*os.File, err error) {
+	for _, a := range []netip.Addr{addrplan.Listen4, addrplan.Listen6}[:families] {
+		l, err := listen(a, 0)
+		if err != nil {
+			return ls, err
+		}
+		ls = append(ls, l)
+	}
+	return ls, nil
+}
+
+// listen makes a listener on a port of a; 0 is an ephemeral one. It is made by hand
+// because net.Listen makes MPTCP listeners, which a sockmap does not take. What it
+// accepts has the wanted destination as its local address and inherits
+// SO_REUSEADDR: without that, an open or just closed connection to some port 8080
+// would keep a server in the jail from binding 8080. Two listeners never share an
+// address by it.
+func listen(a netip.Addr, port uint16) (*os.File, error) {
 	f, err := socket(a, unix.SOCK_STREAM, unix.IPPROTO_TCP)
 	if err != nil {
 		return nil, err
@@ -53,14 +60,14 @@ func listen(a netip.Addr) (*os.File, error) {
 	fd := int(f.Fd())
 	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	if err == nil {
-		err = unix.Bind(fd, sockaddr(a, 0))
+		err = unix.Bind(fd, sockaddr(a, int(port)))
 	}
 	if err == nil {
 		err = unix.Listen(fd, backlog)
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("listen on %v: %w", a, err)
+		return nil, fmt.Errorf("listen on %v: %w", netip.AddrPortFrom(a, port), err)
 	}
 	return f, nil
 }

@@ -23,10 +23,16 @@ var sysctls = []struct {
 	{name: "net/ipv6/conf/all/disable_ipv6", value: "0", optional: true},
 }
 
-func writeSysctls() error {
+// writeSysctls sets them. A kernel that cannot steer may not be Linux, and has what
+// it lets nobody set: gVisor's lets everybody bind any port and answers for its own
+// addresses alone.
+func writeSysctls(way Interception) error {
 	for _, s := range sysctls {
 		err := os.WriteFile("/proc/sys/"+s.name, []byte(s.value), 0)
-		if err != nil && !(s.optional && errors.Is(err, os.ErrNotExist)) {
+		switch {
+		case err == nil, s.optional && errors.Is(err, os.ErrNotExist):
+		case way == ByPort && (errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist)):
+		default:
 			return fmt.Errorf("set sysctl: %w", err)
 		}
 	}

@@ -20,10 +20,12 @@ const probeTimeout = 30 * time.Second
 
 // facts is what this node can do, probed once at start.
 type facts struct {
-	settings func() *config.Config
-	known    node.Facts
-	base     policy.Facts
-	noFence  error // why the node has no fence around egress processes
+	settings   func() *config.Config
+	known      node.Facts
+	base       policy.Facts
+	way        netns.Interception
+	noSteering error // why it is not by sk_lookup
+	noFence    error // why the node has no fence around egress processes
 }
 
 // policy is the node's part and what the configuration in force adds to it.
@@ -50,17 +52,12 @@ func (f *facts) probe(set *config.Config, c daemon.Config) error {
 		Reserved: []string{set.RunDir, set.StateDir, filepath.Dir(set.Socket), "/etc/omnijail", "/usr/libexec/omnijail"},
 	}
 	f.known = node.Probe(ctx, node.Probes{
-		Bwrap: set.Bwrap,
-		Network: func() error {
-			n, err := netns.New()
-			if err != nil {
-				return err
-			}
-			return n.Close()
-		},
-		Drop:  func() error { return daemon.Drop(ctx, c, c.Backends[node.Bubblewrap]) },
-		Bare:  func() error { return daemon.Drop(ctx, c, c.Backends[node.Alone]) },
-		Fence: func() error { return f.noFence },
+		Bwrap:    set.Bwrap,
+		Network:  func() error { return try(f.way) },
+		Steering: func() error { return f.noSteering },
+		Drop:     func() error { return daemon.Drop(ctx, c, c.Backends[node.Bubblewrap]) },
+		Bare:     func() error { return daemon.Drop(ctx, c, c.Backends[node.Alone]) },
+		Fence:    func() error { return f.noFence },
 	})
 	f.base.Guarantees = f.known.Guarantees()
 	f.base.Backends = []string{node.Bubblewrap} // the platform's; another must be asked for

@@ -82,11 +82,14 @@ func (h *house) open(set *config.Config, log *slog.Logger) (err error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return err
 	}
-	c, err := h.parts(set, log)
+	facts := &facts{settings: h.settings.Load}
+	if facts.way, facts.noSteering = interception(set); facts.noSteering != nil {
+		log.Warn("connections of jails are not steered by the kernel", "interception", facts.way, "why", facts.noSteering)
+	}
+	c, err := h.parts(set, facts.way, log)
 	if err != nil {
 		return err
 	}
-	facts := &facts{settings: h.settings.Load}
 	if c.Fence, facts.noFence = newFence(c.Cgroups); facts.noFence != nil {
 		log.Warn("egress processes are guarded by their own code alone", "err", facts.noFence)
 	} else {
@@ -105,7 +108,7 @@ func (h *house) open(set *config.Config, log *slog.Logger) (err error) {
 }
 
 // parts opens what a Manager joins.
-func (h *house) parts(set *config.Config, log *slog.Logger) (c daemon.Config, err error) {
+func (h *house) parts(set *config.Config, way netns.Interception, log *slog.Logger) (c daemon.Config, err error) {
 	c = daemon.Config{Settings: h.settings.Load, StageDir: stageDir(set), Log: log}
 	if c.Egress, err = egressIDs(set); err != nil {
 		return c, err
@@ -151,7 +154,7 @@ func (h *house) parts(set *config.Config, log *slog.Logger) (c daemon.Config, er
 		return c, err
 	}
 	h.undo.Add(c.Self.Close)
-	c.Networks = netns.NewPool(networkPool)
+	c.Networks = netns.NewPool(networkPool, way)
 	h.undo.Add(func() error { c.Networks.Close(); return nil })
 	c.Spawner, err = spawn.New(spawners)
 	return c, err
@@ -332,7 +335,7 @@ func unchangeable(old, now *config.Config) error {
 	for key, pair := range map[string][2]string{
 		"socket": {old.Socket, now.Socket}, "run_dir": {old.RunDir, now.RunDir}, "state_dir": {old.StateDir, now.StateDir},
 		"group": {old.Group, now.Group}, "egress_user": {old.EgressUser, now.EgressUser}, "bwrap": {old.Bwrap, now.Bwrap},
-		"init": {old.Init, now.Init}, "audit.file": {old.Audit.File, now.Audit.File},
+		"init": {old.Init, now.Init}, "interception": {old.Interception, now.Interception}, "audit.file": {old.Audit.File, now.Audit.File},
 	} {
 		if pair[0] != pair[1] {
 			return fmt.Errorf("%s: a change needs a restart: systemctl restart omnijaild", key)

@@ -17,7 +17,7 @@ import (
 // A gate that is told once that there is no socket asks again: its port does not
 // stay shut because descriptors were short for a moment.
 func TestS21_AGateAsksAgainForSockets(t *testing.T) {
-	inside, err := netns.New()
+	inside, err := netns.New(netns.Steered)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,6 +50,10 @@ type Config struct {
 	Audit Audit `yaml:"audit"`
 	// Metrics are served on a socket of root's.
 	Metrics Metrics `yaml:"metrics"`
+	// Interception is how jails' connections come to the proxy: by sk_lookup, in
+	// the kernel, whatever their port, or by ports, at those that rules name. auto
+	// is sk_lookup where the kernel has it, else ports.
+	Interception string `yaml:"interception"`
 	// Backend is used where a policy names none.
 	Backend string `yaml:"backend"`
 	// Drain is how long SIGTERM waits for running jails.
@@ -119,7 +123,8 @@ func Default() Config {
 	return Config{
 		Socket: "/run/omnijail/omnijaild.sock", Group: "omnijail", EgressUser: "omnijail-egress",
 		RunDir: "/run/omnijail", StateDir: "/var/lib/omnijail", PolicyDir: "/etc/omnijail/policies",
-		Bwrap: "/usr/bin/bwrap", Init: "/usr/libexec/omnijail/omnijail-init",
+		Interception: "auto",
+		Bwrap:        "/usr/bin/bwrap", Init: "/usr/libexec/omnijail/omnijail-init",
 		Access: []Access{DefaultAccess("omnijail")},
 		Audit: Audit{
 			Rotate: 100 << 20, Retain: Duration(720 * time.Hour), Max: 1 << 30, Full: "deny", Reserve: 16 << 20,
@@ -149,6 +154,13 @@ func Load(path string, required bool) (Config, error) {
 	}
 	return c, nil
 }
+
+// What the key interception may be.
+const (
+	InterceptAuto     = "auto"
+	InterceptSkLookup = "sk_lookup"
+	InterceptPorts    = "ports"
+)
 
 // backends are those that the key backend may name.
 var backends = []string{"linux_bwrap", "linux_landlock"}
@@ -181,6 +193,11 @@ func (c *Config) Check() error {
 	}
 	if c.Backend != "" && !slices.Contains(backends, c.Backend) {
 		errs = append(errs, fmt.Errorf("backend: %q is not in this build (%s are)", c.Backend, strings.Join(backends, " and ")))
+	}
+	switch c.Interception {
+	case InterceptAuto, InterceptSkLookup, InterceptPorts:
+	default:
+		errs = append(errs, fmt.Errorf("interception: %q: there are %s, %s and %s", c.Interception, InterceptAuto, InterceptSkLookup, InterceptPorts))
 	}
 	if err := c.Limits.Jail().Check(); err != nil {
 		errs = append(errs, fmt.Errorf("limits.%w", err))

@@ -65,6 +65,9 @@ func (c *Change) Done() {
 // credentials that are new. What commands are told with a later start follows.
 func (c *Change) Apply(p *Plan, by uint32) *api.Error {
 	j, former := c.j, c.j.policy.Load()
+	if refused := c.lacksPort(p.Spec); refused != nil {
+		return refused
+	}
 	next, err := j.next(p)
 	if err != nil {
 		return api.Refuse(http.StatusConflict, "too_many_values", "%v", err)
@@ -104,6 +107,21 @@ func (c *Change) Apply(p *Plan, by uint32) *api.Error {
 	}
 	j.audience.note(fmt.Sprintf("the policy of this jail is now %q", p.Spec.Policy.Name), "")
 	return c.resolve(next, next.fresh(former), answer.Cached)
+}
+
+// lacksPort refuses a policy that would take connections for which a live jail has
+// no listener: by now, the port may be a server's of its own.
+func (c *Change) lacksPort(spec *jail.Spec) *api.Error {
+	o, err := opening(c.j.env.net.Interception(), spec)
+	if err != nil {
+		return api.Refuse(http.StatusUnprocessableEntity, "unsupported", "%v", err)
+	}
+	if p, lacks := moreThan(c.j.env.opened, o); lacks {
+		return api.Refuse(http.StatusUnprocessableEntity, "port",
+			"port %d was named by no rule when this jail was made, and this node's kernel has no sk_lookup to take connections to it now", p).
+			Hint("a new jail")
+	}
+	return nil
 }
 
 // replace tells the egress process, whose wall is open for both policies meanwhile.

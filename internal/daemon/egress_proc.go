@@ -91,7 +91,7 @@ func (p *egressProc) attach(ctx context.Context, j *liveJail, spec *os.File, s n
 	return p.ask(ctx, func(seq uint32) wire.Message {
 		return wire.Attach{
 			Seq: seq, Jail: j.id.String(), Spec: spec,
-			TCP4: s.TCP4, TCP6: s.TCP6, UDP4: s.UDP4, UDP6: s.UDP6, Proxy4: s.Proxy4, Proxy6: s.Proxy6,
+			TCP: s.TCP, UDP: s.UDP, Proxy: s.Proxy, Packets: s.Packets,
 		}
 	})
 }

@@ -21,12 +21,12 @@ import (
 
 // environment is what a jail keeps for all of its commands.
 type environment struct {
-	undo     cleanup.Stack // after the last command's own
-	group    *cgroup.Group // around the commands' own, with the jail's limits
-	net      *netns.Net
-	explicit bool // it has listeners of the proxy's own port
-	answer   wire.Answer
-	kept     *shared // what the commands of a session share; else nil
+	undo   cleanup.Stack // after the last command's own
+	group  *cgroup.Group // around the commands' own, with the jail's limits
+	net    *netns.Net
+	opened netns.Opening
+	answer wire.Answer
+	kept   *shared // what the commands of a session share; else nil
 }
 
 // open makes the jail: its cgroup, a network whose sockets the egress process
@@ -93,11 +93,11 @@ func (x *execution) connect(ctx context.Context, env *environment) error {
 	}
 	env.net = n
 	env.undo.Add(n.Close)
-	if x.j.spec().ProxyEnv {
-		if err := n.OpenProxy(); err != nil {
-			return fmt.Errorf("explicit proxy: %w", err)
-		}
-		env.explicit = true
+	if env.opened, err = opening(n.Interception(), x.j.spec()); err != nil {
+		return err
+	}
+	if err := n.Open(env.opened); err != nil {
+		return fmt.Errorf("network: %w", err)
 	}
 	proc, err := m.egressFor(ctx, keyOf(x.j.owner, x.plan), x.j)
 	if err != nil {

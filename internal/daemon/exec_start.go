@@ -327,7 +327,7 @@ func (x *execution) launch(places []child.Place, backend jail.Backend) (*os.File
 	for k, v := range x.j.policy.Load().placeholders {
 		own[k] = v
 	}
-	if x.j.env.explicit {
+	if p.Spec.ProxyEnv && !p.Spec.Bare() {
 		maps.Copy(own, proxyVariables())
 	}
 	own["OMNIJAIL"], own["OMNIJAIL_ID"] = "1", x.j.id.String()

@@ -35,7 +35,7 @@ type jail struct {
 
 // attach builds a jail and answers with its placeholders and CA.
 func (p *process) attach(m wire.Attach) error {
-	defer closeFiles(m.Spec, m.TCP4, m.TCP6, m.UDP4, m.UDP6, m.Proxy4, m.Proxy6)
+	defer closeFiles(append(m.Sockets(), m.Spec)...)
 	j, status := p.build(m)
 	if status != wire.OK {
 		return p.answer(m.Seq, status)

@@ -106,7 +106,7 @@ func (r *rig) order(spec wire.Spec) wire.Attach {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { tcp.Close(); udp.Close() })
-	return wire.Attach{Seq: 2, Jail: testJail, Spec: r.sealed(spec), TCP4: tcp, UDP4: udp}
+	return wire.Attach{Seq: 2, Jail: testJail, Spec: r.sealed(spec), TCP: []*os.File{tcp}, UDP: []*os.File{udp}}
 }
 
 // attach gives the jail and returns the answer.

@@ -40,12 +40,12 @@ func TestAttachIsAnsweredWithWhatIsWrong(t *testing.T) {
 		}, wire.BadBindings},
 		{"listener is a pipe", func(t *testing.T, r *rig) wire.Attach {
 			m := good(t, r)
-			m.TCP4 = pipe(t, "")
+			m.TCP[0] = pipe(t, "")
 			return m
 		}, wire.BadSocket},
 		{"udp is tcp", func(t *testing.T, r *rig) wire.Attach {
 			m := good(t, r)
-			m.UDP4 = m.TCP4
+			m.UDP = m.TCP
 			return m
 		}, wire.BadSocket},
 	}
@@ -90,11 +90,11 @@ func TestS12_ProcessEndsWithItsDaemon(t *testing.T) {
 	r := newRig(t)
 	r.hello()
 	m := r.order(bound(t, nil))
-	addr := localAddr(t, m.TCP4)
+	addr := localAddr(t, m.TCP[0])
 	if a := r.ask(m); a.Status != wire.OK {
 		t.Fatal(a.Status)
 	}
-	m.TCP4.Close()
+	m.TCP[0].Close()
 	r.conn.Close()
 	if err := <-r.end; err != nil {
 		t.Errorf("serve: %v", err)
@@ -125,9 +125,9 @@ func TestFreezeAndDetachCutTheNetwork(t *testing.T) {
 		r := newRig(t)
 		r.hello()
 		m := r.order(bound(t, nil))
-		addr := localAddr(t, m.TCP4)
+		addr := localAddr(t, m.TCP[0])
 		r.ask(m)
-		m.TCP4.Close()
+		m.TCP[0].Close()
 		c, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -155,7 +155,7 @@ func TestDeadListenerCutsTheWholeJail(t *testing.T) {
 	if a := r.ask(m); a.Status != wire.OK {
 		t.Fatal(a.Status)
 	}
-	raw, err := m.TCP4.SyscallConn()
+	raw, err := m.TCP[0].SyscallConn()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 	"github.com/omnijail/omnijail/netns/dnsstub"
 )
@@ -14,11 +16,14 @@ import (
 // sockets are a jail's way out: listeners and packet sockets that the daemon made
 // in the jail's network namespace.
 type sockets struct {
-	tcp   []net.Listener
-	proxy []net.Listener // of the proxy's own port
-	udp   []net.PacketConn
+	tcp     []net.Listener
+	proxy   []net.Listener // of the proxy's own port
+	udp     []net.PacketConn
+	packets *os.File // nil: what is refused in the kernel is not seen
 }
 
+// openSockets takes over what came with a jail. After an error everything that it
+// made is closed.
 func openSockets(m wire.Attach) (s sockets, err error) {
 	defer func() {
 		if err != nil {
@@ -27,15 +32,13 @@ func openSockets(m wire.Attach) (s sockets, err error) {
 			}
 		}
 	}()
-	if s.tcp, err = listeners(m.TCP4, m.TCP6); err != nil {
+	if s.tcp, err = listeners(m.TCP); err != nil {
 		return s, err
 	}
-	if m.Proxy4 != nil {
-		if s.proxy, err = listeners(m.Proxy4, m.Proxy6); err != nil {
-			return s, err
-		}
+	if s.proxy, err = listeners(m.Proxy); err != nil {
+		return s, err
 	}
-	for _, f := range given(m.UDP4, m.UDP6) {
+	for _, f := range m.UDP {
 		c, err := net.FilePacketConn(f)
 		if err != nil {
 			return s, err
@@ -45,13 +48,33 @@ func openSockets(m wire.Attach) (s sockets, err error) {
 			return s, fmt.Errorf("a packet socket is a %s socket", c.LocalAddr().Network())
 		}
 	}
-	return s, nil
+	s.packets, err = duplicate(m.Packets)
+	return s, err
+}
+
+// duplicate gives f another descriptor, as package net does with what it takes over.
+func duplicate(f *os.File) (*os.File, error) {
+	if f == nil {
+		return nil, nil
+	}
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd, failed := -1, error(nil)
+	if err := raw.Control(func(n uintptr) { fd, failed = unix.FcntlInt(n, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
 // listeners makes listeners of sockets. After an error those that it made are
 // still returned, to be closed.
-func listeners(v4, v6 *os.File) (ls []net.Listener, err error) {
-	for _, f := range given(v4, v6) {
+func listeners(files []*os.File) (ls []net.Listener, err error) {
+	for _, f := range files {
 		l, err := net.FileListener(f)
 		if err != nil {
 			return ls, err
@@ -64,20 +87,15 @@ func listeners(v4, v6 *os.File) (ls []net.Listener, err error) {
 	return ls, nil
 }
 
-// given leaves out IPv6 where the node runs without.
-func given(v4, v6 *os.File) []*os.File {
-	if v6 == nil {
-		return []*os.File{v4}
-	}
-	return []*os.File{v4, v6}
-}
-
 func (s sockets) closers() (cs []io.Closer) {
 	for _, l := range slices.Concat(s.tcp, s.proxy) {
 		cs = append(cs, l)
 	}
 	for _, c := range s.udp {
 		cs = append(cs, c)
+	}
+	if s.packets != nil {
+		cs = append(cs, s.packets)
 	}
 	return cs
 }

@@ -56,7 +56,8 @@ const (
 	Landlock    Name = "landlock"      // the second wall of the egress process
 	Wall        Name = "wall"          // the second wall of jails
 	Fence       Name = "fence"         // the kernel's guard of addresses, around egress processes
-	Network     Name = "network"       // a namespace with steered sockets
+	Network     Name = "network"       // a namespace with our sockets
+	Steering    Name = "steering"      // each of its connections comes to them, whatever its port
 	KillGroup   Name = "kill_group"    // a cgroup per command
 	CgroupV2    Name = "cgroup_v2"     // cgroup v2, wherever it is mounted
 	Memory      Name = "memory_limit"  // a controller for memory

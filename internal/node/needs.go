@@ -34,7 +34,7 @@ var backends = []backend{
 			jail.NetworkOnlyProxy: {Network, Seccomp, Landlock},
 			jail.LimitsHeld:       {KillGroup, Memory, Pids},
 			jail.NoTrace:          {KillGroup},
-			jail.Observed:         {Network},
+			jail.Observed:         {Network, Steering},
 		},
 	},
 	{
@@ -47,7 +47,7 @@ var backends = []backend{
 			jail.NetworkOnlyProxy: {Network, Seccomp, Landlock},
 			jail.LimitsHeld:       {KillGroup, Memory, Pids},
 			jail.NoTrace:          {KillGroup},
-			jail.Observed:         {Network},
+			jail.Observed:         {Network, Steering},
 		},
 		refuses: map[jail.Weakening]string{
 			jail.WeakNestedSandbox: "mounts, and nothing behind Landlock may mount",
@@ -73,7 +73,7 @@ func Refuses(name string, w jail.Weakening) string {
 }
 
 // advice is what no guarantee rests on and still should be put right.
-var advice = []Name{Wall, Fence, CgroupV2, Swap, NodeMounts, CoreLimit, PeerPidfd}
+var advice = []Name{Wall, Steering, Fence, CgroupV2, Swap, NodeMounts, CoreLimit, PeerPidfd}
 
 // Guarantees lists what each backend promises on this node. A backend that cannot
 // run here is not in it.

@@ -13,7 +13,7 @@ import (
 func able(but ...Fact) Facts {
 	var f Facts
 	for _, n := range []Name{
-		Root, Bwrap, BwrapUsable, Drop, Bare, MountByFD, SafeOpen, Pidfd, DevPTS, Seccomp, Landlock, Wall, Network, Fence,
+		Root, Bwrap, BwrapUsable, Drop, Bare, MountByFD, SafeOpen, Pidfd, DevPTS, Seccomp, Landlock, Wall, Network, Steering, Fence,
 		KillGroup, CgroupV2, Memory, Swap, Pids, NodeMounts, CoreLimit, PeerPidfd,
 	} {
 		fact := Fact{Name: n, Answer: Yes, Detail: "seen"}
@@ -50,6 +50,7 @@ func TestGuaranteesFollowFromFacts(t *testing.T) {
 		{"no seccomp", able(no(Seccomp)), without(jail.Syscalls, jail.NetworkOnlyProxy), 1},
 		{"no network namespace", able(no(Network)), without(jail.NetworkOnlyProxy, jail.Observed), 1},
 		{"unclear network", able(dunno(Network)), without(jail.NetworkOnlyProxy, jail.Observed), 1},
+		{"no sk_lookup", able(no(Steering)), without(jail.Observed), 1},
 		{"no landlock", able(no(Landlock)), without(jail.NetworkOnlyProxy), 1},
 		{"no memory controller", able(no(Memory)), without(jail.LimitsHeld), 1},
 		{"no cgroups", able(no(KillGroup)), without(jail.LimitsHeld, jail.NoTrace), 1},

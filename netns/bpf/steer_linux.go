@@ -9,12 +9,12 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-// Steer attaches the program to the namespace ns, whose listeners are tcp4 and
-// tcp6; tcp6 may be nil where the kernel has no IPv6. Steering ends when the
+// Steer attaches the program to the namespace ns, whose listeners are tcp: the one
+// of IPv4 and, unless the kernel has no IPv6, that of IPv6. Steering ends when the
 // result is closed or no longer referenced, and lookups for connections fail
 // as soon as the listener itself is closed by its last holder.
-func Steer(ns, tcp4, tcp6 *os.File) (io.Closer, error) {
-	socks, err := listeners(tcp4, tcp6)
+func Steer(ns *os.File, tcp []*os.File) (io.Closer, error) {
+	socks, err := listeners(tcp)
 	if err != nil {
 		return nil, err
 	}
@@ -38,17 +38,14 @@ func Steer(ns, tcp4, tcp6 *os.File) (io.Closer, error) {
 }
 
 // listeners makes the map from family to listener.
-func listeners(tcp4, tcp6 *os.File) (*ebpf.Map, error) {
+func listeners(tcp []*os.File) (*ebpf.Map, error) {
 	m, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "omnijail_listen", Type: ebpf.SockMap, KeySize: 4, ValueSize: 8, MaxEntries: families,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make sockmap: %w", err)
 	}
-	for key, f := range []*os.File{key4: tcp4, key6: tcp6} {
-		if f == nil {
-			continue
-		}
+	for key, f := range tcp { // in the order of the keys
 		if err := m.Put(uint32(key), uint64(f.Fd())); err != nil {
 			m.Close()
 			return nil, fmt.Errorf("put listener into sockmap: %w", err)

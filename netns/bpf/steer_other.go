@@ -10,6 +10,6 @@ import (
 )
 
 // Steer needs Linux: it returns an error that wraps errors.ErrUnsupported.
-func Steer(_, _, _ *os.File) (io.Closer, error) {
+func Steer(*os.File, []*os.File) (io.Closer, error) {
 	return nil, fmt.Errorf("steer connections: %w", errors.ErrUnsupported)
 }

@@ -16,7 +16,7 @@ import (
 
 func TestStartsInItsNetworkNamespace(t *testing.T) {
 	r := newRig(t)
-	n, err := netns.New()
+	n, err := netns.New(netns.Steered)
 	if err != nil {
 		t.Fatal(err)
 	}

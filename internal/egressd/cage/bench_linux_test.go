@@ -29,13 +29,13 @@ func BenchmarkAttach(b *testing.B) {
 	spec := d.sealed(wire.Spec{})
 	for b.Loop() {
 		b.StopTimer()
-		ns, err := netns.New()
+		ns, err := netns.New(netns.Steered)
 		if err != nil {
 			b.Fatal(err)
 		}
 		s := ns.Sockets()
 		b.StartTimer()
-		d.send(wire.Attach{Seq: 2, Jail: jailID, Spec: spec, TCP4: s.TCP4, TCP6: s.TCP6, UDP4: s.UDP4, UDP6: s.UDP6})
+		d.send(wire.Attach{Seq: 2, Jail: jailID, Spec: spec, TCP: s.TCP, UDP: s.UDP})
 		d.answer()
 		b.StopTimer()
 		d.send(wire.Detach{Seq: 3, Jail: jailID})

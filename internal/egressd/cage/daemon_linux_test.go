@@ -92,13 +92,13 @@ func (d *daemon) hello(c wire.Config) {
 
 func (d *daemon) attach(spec wire.Spec) (*netns.Net, wire.Answer) {
 	d.t.Helper()
-	ns, err := netns.New()
+	ns, err := netns.New(netns.Steered)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(func() { ns.Close() })
 	s := ns.Sockets()
-	d.send(wire.Attach{Seq: 2, Jail: jailID, Spec: d.sealed(spec), TCP4: s.TCP4, TCP6: s.TCP6, UDP4: s.UDP4, UDP6: s.UDP6})
+	d.send(wire.Attach{Seq: 2, Jail: jailID, Spec: d.sealed(spec), TCP: s.TCP, UDP: s.UDP})
 	a := d.answer()
 	ns.Forget()
 	return ns, a

@@ -37,6 +37,14 @@ func file(t *testing.T) *os.File {
 	return r
 }
 
+func files(t *testing.T, n int) (fs []*os.File) {
+	t.Helper()
+	for range n {
+		fs = append(fs, file(t))
+	}
+	return fs
+}
+
 func TestOrdersArriveWithTheirDescriptors(t *testing.T) {
 	d, e := pair(t)
 	orders := []struct {
@@ -45,10 +53,10 @@ func TestOrdersArriveWithTheirDescriptors(t *testing.T) {
 	}{
 		{Hello{Seq: 1, Config: file(t)}, 1},
 		{Hello{Seq: 1, Config: file(t), Login: file(t)}, 2},
-		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP4: file(t), TCP6: file(t), UDP4: file(t), UDP6: file(t)}, 5},
-		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP4: file(t), UDP4: file(t)}, 3},
-		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP4: file(t), UDP4: file(t), Proxy4: file(t)}, 4},
-		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP4: file(t), TCP6: file(t), UDP4: file(t), UDP6: file(t), Proxy4: file(t), Proxy6: file(t)}, 7},
+		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP: files(t, 2), UDP: files(t, 2)}, 5},
+		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP: files(t, 1), UDP: files(t, 1)}, 3},
+		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP: files(t, 1), UDP: files(t, 1), Proxy: files(t, 1)}, 4},
+		{Attach{Seq: 2, Jail: testJail, Spec: file(t), TCP: files(t, MaxListeners), UDP: files(t, 2), Proxy: files(t, 2), Packets: file(t)}, MaxFiles},
 		{Secret{Jail: testJail, Binding: 2, Generation: 3, By: ByPipe, Value: file(t), Stderr: file(t)}, 2},
 		{Secret{Jail: testJail, By: ByMemfd, Value: file(t)}, 1},
 		{Secret{Jail: testJail, By: ByNone, Stderr: file(t)}, 1},

@@ -37,7 +37,7 @@ const (
 )
 
 // MaxFiles is the most descriptors a frame carries: those of an Attach.
-const MaxFiles = 7
+const MaxFiles = 1 + MaxListeners + 2*families + 1
 
 // ErrProtocol is wrapped by every error about what the peer sent. The peer is
 // then not to be listened to any more.

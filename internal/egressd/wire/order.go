@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"os"
+	"slices"
 )
 
 // WithLogin on a Hello says that the login of a proxy follows the Config.
@@ -24,41 +25,48 @@ func (m Hello) encode() (Frame, error) {
 	return f, nil
 }
 
-// NoIPv6 on an Attach says that the node runs without IPv6, and that the jail has
-// no sockets for it.
-const NoIPv6 uint16 = 1
+// WithPackets on an Attach says that the last descriptor receives refused packets.
+const WithPackets uint16 = 1
 
-// ExplicitProxy on an Attach says that the jail has listeners of the proxy's own
-// port.
-const ExplicitProxy uint16 = 2
+// Listeners of one jail: MaxPorts ports where each has its own, two families.
+const (
+	MaxPorts     = 32
+	MaxListeners = MaxPorts * families
+	families     = 2
+)
 
 // Attach gives a jail: its Spec, a sealed memfd, and the sockets made in its
-// network namespace. Those of IPv6 are all there or all nil, and so are those of
-// the explicit proxy.
+// network namespace. It has at least one TCP and one UDP. Packets may be nil.
 type Attach struct {
-	Seq                    uint32
-	Jail                   string
-	Spec                   *os.File
-	TCP4, TCP6, UDP4, UDP6 *os.File
-	Proxy4, Proxy6         *os.File
+	Seq             uint32
+	Jail            string
+	Spec            *os.File
+	TCP, UDP, Proxy []*os.File
+	Packets         *os.File
 }
 
 func (m Attach) encode() (Frame, error) {
 	f, err := jailFrame(KindAttach, m.Seq, m.Jail)
-	f.Files = []*os.File{m.Spec, m.TCP4, m.UDP4}
-	if m.TCP6 == nil && m.UDP6 == nil {
-		f.Flags |= NoIPv6
-	} else {
-		f.Files = append(f.Files, m.TCP6, m.UDP6)
+	b := fields(f.Body)
+	f.Files = []*os.File{m.Spec}
+	for _, list := range [][]*os.File{m.TCP, m.UDP, m.Proxy} {
+		b.u8(uint8(min(len(list), MaxFiles))) // what is too much fails by the number of descriptors
+		f.Files = append(f.Files, list...)
 	}
-	if m.Proxy4 != nil {
-		f.Flags |= ExplicitProxy
-		f.Files = append(f.Files, m.Proxy4)
-		if f.Flags&NoIPv6 == 0 {
-			f.Files = append(f.Files, m.Proxy6)
-		}
+	if m.Packets != nil {
+		f.Flags, f.Files = WithPackets, append(f.Files, m.Packets)
 	}
+	f.Body = b
 	return f, err
+}
+
+// Sockets returns the sockets that came with the jail.
+func (m Attach) Sockets() []*os.File {
+	files := slices.Concat(m.TCP, m.UDP, m.Proxy)
+	if m.Packets != nil {
+		files = append(files, m.Packets)
+	}
+	return files
 }
 
 // Detach takes a jail away.

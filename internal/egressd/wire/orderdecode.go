@@ -1,7 +1,5 @@
 package wire
 
-import "os"
-
 // DecodeDown reads what the daemon sent. The message owns the frame's files;
 // after an error they are closed.
 func DecodeDown(f Frame) (m Message, err error) {
@@ -52,22 +50,24 @@ func decodeHello(f Frame) (Hello, error) {
 func decodeAttach(f Frame) (Attach, error) {
 	r := reader{b: f.Body}
 	m := Attach{Seq: f.Seq, Jail: r.jail()}
-	slots := []**os.File{&m.Spec, &m.TCP4, &m.UDP4}
-	if f.Flags&NoIPv6 == 0 {
-		slots = append(slots, &m.TCP6, &m.UDP6)
-	}
-	if f.Flags&ExplicitProxy != 0 {
-		slots = append(slots, &m.Proxy4)
-		if f.Flags&NoIPv6 == 0 {
-			slots = append(slots, &m.Proxy6)
-		}
-	}
-	if f.Flags&^(NoIPv6|ExplicitProxy) != 0 {
+	tcp, udp, proxy := int(r.u8()), int(r.u8()), int(r.u8())
+	want := 1 + tcp + udp + proxy
+	switch {
+	case tcp < 1 || tcp > MaxListeners || udp < 1 || udp > families || proxy > families:
+		r.fail("attach with %d listeners, %d datagram sockets and %d listeners of the proxy", tcp, udp, proxy)
+	case f.Flags == WithPackets:
+		want++
+	case f.Flags != 0:
 		r.fail("attach with flags %#x", f.Flags)
 	}
-	if r.files(f, len(slots)) {
-		for i, slot := range slots {
-			*slot = f.Files[i]
+	if r.files(f, want) {
+		m.Spec = f.Files[0]
+		rest := f.Files[1:]
+		m.TCP, rest = rest[:tcp:tcp], rest[tcp:]
+		m.UDP, rest = rest[:udp:udp], rest[udp:]
+		m.Proxy, rest = rest[:proxy:proxy], rest[proxy:]
+		if len(rest) > 0 {
+			m.Packets = rest[0]
 		}
 	}
 	return m, r.end()
@@ -129,6 +129,7 @@ func decodeAck(f Frame) (Ack, error) {
 	return m, r.end()
 }
 
+// files reports whether nothing was wrong so far and as many descriptors came.
 func (r *reader) files(f Frame, want int) bool {
 	if len(f.Files) != want {
 		r.fail("kind %d came with %d descriptors instead of %d", f.Kind, len(f.Files), want)
