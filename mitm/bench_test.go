@@ -97,24 +97,27 @@ func report(b *testing.B, all []*contestant, units float64, unit string) {
 	b.ReportMetric(0, "ns/op")
 }
 
+const bigBody = 32 << 20 // bytes
+
 // BenchmarkBigBody carries 32 MB replies.
-func BenchmarkBigBody(b *testing.B) {
-	const size = 32 << 20
-	chunk := make([]byte, 256<<10)
-	all := contestants(b, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		w.Header().Set("Content-Length", fmt.Sprint(size))
-		for range size / len(chunk) {
+func BenchmarkBigBody(b *testing.B) { benchBig(b, contestants, make([]byte, 256<<10)) }
+
+// benchBig carries replies of bigBody bytes that repeat chunk.
+func benchBig(b *testing.B, enter func(*testing.B, http.Handler) []*contestant, chunk []byte) {
+	all := enter(b, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Length", fmt.Sprint(bigBody))
+		for range bigBody / len(chunk) {
 			w.Write(chunk)
 		}
 	}))
 	for b.Loop() {
 		for _, c := range all {
 			began := time.Now()
-			fetch(b, c.client, size)
+			fetch(b, c.client, bigBody)
 			c.spent += time.Since(began)
 		}
 	}
-	report(b, all, float64(b.N)*size/1e6, "MB/s")
+	report(b, all, float64(b.N)*bigBody/1e6, "MB/s")
 }
 
 // BenchmarkSmallRequests sends keep-alive requests from 16 clients at once.

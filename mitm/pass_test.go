@@ -184,30 +184,39 @@ func TestTrailersBothWays(t *testing.T) {
 func TestServerSentEvents(t *testing.T) {
 	r := newRig(t, options{rules: []string{"GET api.test"}})
 	next := make(chan int)
-	c := r.client(r.serve("api.test:443", &seen{then: func(w http.ResponseWriter, req *http.Request) {
+	readEvents(t, r.client(r.serve("api.test:443", sending(next))), next)
+}
+
+// sending is an upstream that sends an event for each number that it is given.
+func sending(next <-chan int) http.Handler {
+	return &seen{then: func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.(http.Flusher).Flush()
 		for i := range next {
 			fmt.Fprintf(w, "data: %d\n\n", i)
 			w.(http.Flusher).Flush()
 		}
-	}}))
+	}}
+}
+
+// readEvents reads each event of sending's before it gives it another number.
+func readEvents(t *testing.T, c *http.Client, next chan<- int) {
+	t.Helper()
 	resp, err := c.Get("https://api.test/events")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	br := bufio.NewReader(resp.Body)
 	for i := range 5 {
 		next <- i
-		line, err := br.ReadString('\n')
-		if err != nil || line != fmt.Sprintf("data: %d\n", i) {
-			t.Fatalf("event %d: %q %v", i, line, err)
+		want := fmt.Sprintf("data: %d\n\n", i)
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != want {
+			t.Fatalf("event %d: %q %v", i, got, err)
 		}
-		br.ReadString('\n')
 	}
 	close(next)
-	if rest, err := io.ReadAll(br); err != nil || len(rest) > 0 {
+	if rest, err := io.ReadAll(resp.Body); err != nil || len(rest) > 0 {
 		t.Errorf("after the last event: %q %v", rest, err)
 	}
 }

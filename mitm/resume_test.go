@@ -187,33 +187,9 @@ func TestLongPoll(t *testing.T) {
 	}
 }
 
-// TestHTTP2ServerSentEvents reads each event before the upstream may send the next.
+// TestHTTP2ServerSentEvents: TestServerSentEvents over HTTP/2.
 func TestHTTP2ServerSentEvents(t *testing.T) {
 	r := newRig(t, options{rules: []string{"GET api.test"}})
 	next := make(chan int)
-	c := r.http2Client(r.serveHTTP2("api.test:443", &seen{then: func(w http.ResponseWriter, req *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		w.(http.Flusher).Flush()
-		for i := range next {
-			fmt.Fprintf(w, "data: %d\n\n", i)
-			w.(http.Flusher).Flush()
-		}
-	}}))
-	resp, err := c.Get("https://api.test/events")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	for i := range 5 {
-		next <- i
-		want := fmt.Sprintf("data: %d\n\n", i)
-		got := make([]byte, len(want))
-		if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != want {
-			t.Fatalf("event %d: %q %v", i, got, err)
-		}
-	}
-	close(next)
-	if rest, err := io.ReadAll(resp.Body); err != nil || len(rest) > 0 {
-		t.Errorf("after the last event: %q %v", rest, err)
-	}
+	readEvents(t, r.http2Client(r.serveHTTP2("api.test:443", sending(next))), next)
 }

@@ -40,7 +40,6 @@ func searching(b *testing.B, h http.Handler) []*contestant {
 
 // BenchmarkSearchedBody carries 32 MB of JSON and of noise.
 func BenchmarkSearchedBody(b *testing.B) {
-	const size = 32 << 20
 	noise, text := make([]byte, 256<<10), make([]byte, 0, 257<<10)
 	for i := range noise {
 		noise[i] = byte(rand.Uint32())
@@ -50,22 +49,7 @@ func BenchmarkSearchedBody(b *testing.B) {
 			rand.Uint32(), rand.Uint64(), rand.Uint32())
 	}
 	for name, chunk := range map[string][]byte{"json": text[:len(noise)], "noise": noise} {
-		b.Run(name, func(b *testing.B) {
-			all := searching(b, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-				w.Header().Set("Content-Length", fmt.Sprint(size))
-				for range size / len(chunk) {
-					w.Write(chunk)
-				}
-			}))
-			for b.Loop() {
-				for _, c := range all {
-					began := time.Now()
-					fetch(b, c.client, size)
-					c.spent += time.Since(began)
-				}
-			}
-			report(b, all, float64(b.N)*size/1e6, "MB/s")
-		})
+		b.Run(name, func(b *testing.B) { benchBig(b, searching, chunk) })
 	}
 }
 

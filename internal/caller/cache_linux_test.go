@@ -18,7 +18,7 @@ func walkCache(t *testing.T, dir string, empty bool, enough int64) CacheWalk {
 	defer f.Close()
 	c := newChild(t)
 	w, err := WalkCache(t.Context(), CacheOptions{
-		Init: c.Init, Group: noGroup{}, UID: someone, GID: someone, Dirs: []*os.File{f}, Empty: empty, Enough: enough,
+		Init: c.Init, Group: c.Group, UID: someone, GID: someone, Dirs: []*os.File{f}, Empty: empty, Enough: enough,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,8 @@ func TestS28_EmptyingHasNoMoreRightsThanItsUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	o := CacheOptions{Init: newChild(t).Init, Group: noGroup{}, UID: someone, GID: someone, Dirs: []*os.File{f}, Empty: true}
+	c := newChild(t)
+	o := CacheOptions{Init: c.Init, Group: c.Group, UID: someone, GID: someone, Dirs: []*os.File{f}, Empty: true}
 	for _, uid := range []uint32{someone, 0} {
 		o.UID = uid
 		if w, err := WalkCache(t.Context(), o); err == nil {

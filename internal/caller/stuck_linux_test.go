@@ -2,74 +2,19 @@ package caller
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
-	"os"
 	"runtime"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/omnijail/omnijail/creds"
-	"github.com/omnijail/omnijail/internal/cgroup"
+	"github.com/omnijail/omnijail/internal/cgroup/cgrouptest"
 	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/lab"
 )
-
-// hangingFS mounts a FUSE file system of someone's at dir that answers INIT and
-// then nothing. asked is closed when the first request has been read: who waits
-// for that one cannot be killed until release.
-func hangingFS(t *testing.T, dir string) (asked <-chan struct{}, release func()) {
-	t.Helper()
-	fuse, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fd := int(fuse.Fd())
-	options := fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%d", fd, someone, someone)
-	if err := unix.Mount("hanging", dir, "fuse", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
-		t.Fatal(err)
-	}
-	released := false
-	release = func() {
-		if !released {
-			released = true
-			unix.Unmount(dir, unix.MNT_FORCE|unix.MNT_DETACH)
-			fuse.Close()
-		}
-	}
-	t.Cleanup(release)
-	seen := make(chan struct{})
-	go func() {
-		buf := make([]byte, 1<<20)
-		for requests := 0; ; requests++ {
-			if _, err := unix.Read(fd, buf); err != nil {
-				return
-			}
-			if requests == 0 {
-				unix.Write(fd, initReply(buf))
-			} else if requests == 1 {
-				close(seen)
-			}
-		}
-	}()
-	return seen, release
-}
-
-// initReply answers FUSE_INIT with the version that was asked for.
-func initReply(request []byte) []byte {
-	out := make([]byte, 16+64)
-	le := binary.LittleEndian
-	le.PutUint32(out, uint32(len(out)))
-	copy(out[8:16], request[8:16])   // unique
-	copy(out[16:24], request[40:48]) // major and minor
-	le.PutUint32(out[16+20:], 4096)  // max_write
-	return out
-}
 
 func TestS17_AHangingFileSystemCostsItsOwnerOnly(t *testing.T) {
 	dir := playground(t)
-	asked, release := hangingFS(t, mkdir(t, dir, "hang"))
+	asked, release := lab.HangingFS(t, mkdir(t, dir, "hang"), someone)
 	r := request(dir)
 	r.View.Grants = append(r.View.Grants, jail.Grant{Path: dir + "/hang/x"})
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -104,21 +49,7 @@ func stuck(uid uint32) int {
 
 // A command that leaves a process behind in a session of its own leaves none.
 func TestS17_ADaemonisingCommandLeavesNoProcess(t *testing.T) {
-	h, err := cgroup.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := fmt.Sprintf("test-caller-%d", os.Getpid())
-	instance, err := h.Instance(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Sweep(context.Background(), id) })
-	group, err := instance.New("source")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { group.Remove() })
+	group := cgrouptest.New(t)
 	dir := playground(t)
 	valueR, valueW := pipe(t)
 	_, errW := pipe(t)

@@ -3,9 +3,7 @@ package caller
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,63 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/jail"
-	"github.com/omnijail/omnijail/internal/peercred"
-	"github.com/omnijail/omnijail/internal/scout"
+	"github.com/omnijail/omnijail/internal/peercred/peercredtest"
+	"github.com/omnijail/omnijail/internal/scout/scouttest"
 )
 
-// The test binary is also the scout: as omnijail-init, it is started by its file
-// descriptor with an empty environment.
-func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[0] == "omnijail-init" && os.Args[1] == "open" {
-		os.Exit(scout.Main(nil))
-	}
-	unix.Umask(0o022)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { scouttest.Main(m) }
 
 const someone = 1000 // the uid and gid that scouts become here
 
-// noGroup leaves the scout in the test's own cgroup.
-type noGroup struct{}
-
-func (noGroup) Start(cmd *exec.Cmd) error { return cmd.Start() }
-func (noGroup) Kill() error               { return nil }
-
-// rootCaller is the test itself, which acts as the user that it names.
-func rootCaller(t testing.TB) peercred.Caller {
-	t.Helper()
-	sock := filepath.Join(t.TempDir(), "s")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: sock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("unix", sock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	conn, err := l.AcceptUnix()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	c, err := peercred.From(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
+// newChild starts scouts for the test, which acts as the user that it names.
 func newChild(t testing.TB) Child {
 	t.Helper()
-	init, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { init.Close() })
-	return Child{Init: init, Caller: rootCaller(t), Group: noGroup{}}
+	return Child{Init: scouttest.Init(t), Caller: peercredtest.Self(t), Group: scouttest.Group{}}
 }
 
 func user(dir string) jail.User {

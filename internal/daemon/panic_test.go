@@ -4,13 +4,10 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/omnijail/omnijail/internal/jail"
-	"github.com/omnijail/omnijail/internal/peercred"
+	"github.com/omnijail/omnijail/internal/peercred/peercredtest"
 )
 
 // A mistake of ours in the middle of a start takes the jail with it: one that
@@ -20,26 +17,10 @@ func TestAPanicUndoesTheJail(t *testing.T) {
 		jails: map[jail.ID]*liveJail{}, perUID: map[uint32]int{}, metrics: newMetrics(),
 		cfg: Config{Log: slog.New(slog.NewTextHandler(io.Discard, nil))}, // and nothing that a start needs
 	}
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(pair[1])
-	f := os.NewFile(uintptr(pair[0]), "client")
-	conn, err := net.FileConn(f)
-	f.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	who, err := peercred.From(conn.(*net.UnixConn))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer who.Close()
+	who := peercredtest.Self(t)
 	plan := func() *Plan { return &Plan{Caller: who, Spec: &jail.Spec{Backends: []string{"none"}}} }
 	for name, start := range map[string]func(){
-		"a command": func() { m.Run(&Ticket{plan: plan()}, conn.(*net.UnixConn)) },
+		"a command": func() { m.Run(&Ticket{plan: plan()}, new(net.UnixConn)) },
 		"a session": func() { m.Create(&Ticket{plan: plan()}, nil) },
 	} {
 		func() {

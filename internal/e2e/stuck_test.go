@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -10,53 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/omnijail/omnijail/internal/lab"
 )
-
-// hangingFS mounts a FUSE file system of alice's that answers INIT and then
-// nothing. Each request that hangs is told on asked.
-func hangingFS(t *testing.T, dir string) (asked <-chan struct{}, release func()) {
-	t.Helper()
-	fuse, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fd := int(fuse.Fd())
-	if err := unix.Mount("hanging", dir, "fuse", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%d", fd, Alice, Alice)); err != nil {
-		t.Fatal(err)
-	}
-	released := false
-	release = func() {
-		if !released {
-			released = true
-			unix.Unmount(dir, unix.MNT_FORCE|unix.MNT_DETACH)
-			fuse.Close()
-		}
-	}
-	t.Cleanup(release)
-	hangs := make(chan struct{}, 1000)
-	go func() {
-		b := make([]byte, 1<<20)
-		for first := true; ; first = false {
-			if _, err := unix.Read(fd, b); err != nil {
-				return
-			}
-			if !first {
-				hangs <- struct{}{}
-				continue
-			}
-			reply := make([]byte, 80)
-			binary.LittleEndian.PutUint32(reply, 80)
-			copy(reply[8:16], b[8:16])   // whose answer it is
-			copy(reply[16:24], b[40:48]) // the version that was asked for
-			const parallelLookups = 1 << 18
-			binary.LittleEndian.PutUint32(reply[28:32], parallelLookups)
-			binary.LittleEndian.PutUint32(reply[36:40], 4096) // what a write may carry
-			unix.Write(fd, reply)
-		}
-	}()
-	return hangs, release
-}
 
 func TestS17_AHangingFileSystemCostsItsOwnerOnly(t *testing.T) {
 	n := NewNode(t, Options{NoLab: true})
@@ -64,7 +18,7 @@ func TestS17_AHangingFileSystemCostsItsOwnerOnly(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir, 0o755), os.Chown(dir, Alice, Alice)); err != nil {
 		t.Fatal(err)
 	}
-	asked, release := hangingFS(t, dir)
+	asked, release := lab.HangingFS(t, dir, Alice)
 	var hanging []*exec.Cmd
 	for i := range 4 {
 		cmd := n.Command(t, Ctl{UID: Alice, Args: []string{"exec", "--read", fmt.Sprintf("%s/%d", dir, i), "--", "true"}})

@@ -1,10 +1,8 @@
 package fence
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/netip"
 	"os"
@@ -15,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/cgroup"
+	"github.com/omnijail/omnijail/internal/cgroup/cgrouptest"
 )
 
 // TestMain is also the process that is fenced in.
@@ -79,7 +78,7 @@ type captive struct {
 
 func newCaptive(t testing.TB, f *Fence) *captive {
 	t.Helper()
-	group := newGroup(t)
+	group := cgrouptest.New(t)
 	w, err := f.Enclose(group.Dir())
 	if err != nil {
 		t.Fatal(err)
@@ -111,36 +110,6 @@ func startCaptive(t testing.TB, group *cgroup.Group) *captive {
 	})
 	return &captive{t: t, orders: json.NewEncoder(in), answers: json.NewDecoder(out)}
 }
-
-// newGroup makes a cgroup that ends with the test.
-func newGroup(t testing.TB) *cgroup.Group {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Fatal("these tests load programs into the kernel and need root")
-	}
-	h, err := cgroup.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := fmt.Sprintf("fence-test-%d", os.Getpid())
-	i, err := h.Instance(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Sweep(context.Background(), id); err != nil {
-			t.Error(err)
-		}
-	})
-	instances++
-	g, err := i.New(fmt.Sprintf("g%d", instances))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
-
-var instances int
 
 // refused reports whether the kernel refused a try as such.
 func (c *captive) refused(how string, to netip.AddrPort) bool {

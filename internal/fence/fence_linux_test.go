@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/omnijail/omnijail/internal/cgroup/cgrouptest"
 	"github.com/omnijail/omnijail/internal/guard"
 )
 
@@ -175,7 +176,7 @@ func TestResolvers(t *testing.T) {
 // BenchmarkConnect is what the programs cost one connect: pairwise with none.
 func BenchmarkConnect(b *testing.B) {
 	to := at("192.175.1.1:443")
-	b.Run("free", func(b *testing.B) { startCaptive(b, newGroup(b)).ask(order{"udp", to, b.N}) })
+	b.Run("free", func(b *testing.B) { startCaptive(b, cgrouptest.New(b)).ask(order{"udp", to, b.N}) })
 	b.Run("fenced", func(b *testing.B) { newCaptive(b, newFence(b)).ask(order{"udp", to, b.N}) })
 }
 
@@ -184,7 +185,7 @@ func BenchmarkEnclose(b *testing.B) {
 	f := newFence(b)
 	for b.Loop() {
 		b.StopTimer()
-		g := newGroup(b)
+		g := cgrouptest.New(b)
 		b.StartTimer()
 		w, err := f.Enclose(g.Dir())
 		if err != nil {

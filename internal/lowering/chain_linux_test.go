@@ -2,36 +2,24 @@ package lowering
 
 import (
 	"context"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/omnijail/omnijail/internal/caller"
 	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/jail"
-	"github.com/omnijail/omnijail/internal/peercred"
+	"github.com/omnijail/omnijail/internal/peercred/peercredtest"
 	"github.com/omnijail/omnijail/internal/policy"
 	"github.com/omnijail/omnijail/internal/reaper"
-	"github.com/omnijail/omnijail/internal/scout"
+	"github.com/omnijail/omnijail/internal/scout/scouttest"
 	"github.com/omnijail/omnijail/internal/stage"
 	"github.com/omnijail/omnijail/runtime/bwrap"
 	"github.com/omnijail/omnijail/runtime/landlock"
 )
 
-// The test binary is also the scout: as omnijail-init, it is started by its file
-// descriptor with an empty environment.
-func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[0] == "omnijail-init" && os.Args[1] == "open" {
-		os.Exit(scout.Main(nil))
-	}
-	unix.Umask(0o022)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { scouttest.Main(m) }
 
 const (
 	someone = 1000 // the uid and gid of the user
@@ -44,12 +32,6 @@ type house struct {
 	as  caller.Child
 }
 
-// alone leaves the scout in the test's own cgroup.
-type alone struct{}
-
-func (alone) Start(cmd *exec.Cmd) error { return cmd.Start() }
-func (alone) Kill() error               { return nil }
-
 func newHouse(t testing.TB) *house {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "lowering")
@@ -57,40 +39,9 @@ func newHouse(t testing.TB) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	init, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { init.Close() })
-	h := &house{dir: dir, as: caller.Child{Init: init, Caller: myself(t), Group: alone{}}}
+	h := &house{dir: dir, as: caller.Child{Init: scouttest.Init(t), Caller: peercredtest.Self(t), Group: scouttest.Group{}}}
 	h.own(t, dir)
 	return h
-}
-
-// myself is the test as a caller: root, which acts as the user that it names.
-func myself(t testing.TB) peercred.Caller {
-	t.Helper()
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "s")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.DialUnix("unix", nil, l.Addr().(*net.UnixAddr))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	conn, err := l.AcceptUnix()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	c, err := peercred.From(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c
 }
 
 func (h *house) own(t testing.TB, path string) {

@@ -2,20 +2,16 @@ package server
 
 import (
 	"encoding/json"
-	"net"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/config"
 	"github.com/omnijail/omnijail/internal/jail"
-	"github.com/omnijail/omnijail/internal/peercred"
+	"github.com/omnijail/omnijail/internal/peercred/peercredtest"
 	"github.com/omnijail/omnijail/internal/policy"
 )
 
@@ -23,25 +19,7 @@ import (
 // can give.
 func fuzzCaller(f *testing.F) *caller {
 	f.Helper()
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		f.Fatal(err)
-	}
-	var ends [2]net.Conn
-	for i, fd := range fds {
-		file := os.NewFile(uintptr(fd), "pair")
-		if ends[i], err = net.FileConn(file); err != nil {
-			f.Fatal(err)
-		}
-		file.Close()
-		f.Cleanup(func() { ends[i].Close() })
-	}
-	peer, err := peercred.From(ends[0].(*net.UnixConn))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { peer.Close() })
-	return &caller{Caller: peer, access: &config.Access{Policies: []string{"*", "own"}, Jails: 1}, endTurn: func() {}}
+	return &caller{Caller: peercredtest.Self(f), access: &config.Access{Policies: []string{"*", "own"}, Jails: 1}, endTurn: func() {}}
 }
 
 func fuzzServer(f *testing.F) *Server {

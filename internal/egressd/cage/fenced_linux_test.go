@@ -1,13 +1,10 @@
 package cage
 
 import (
-	"context"
-	"fmt"
 	"net/netip"
-	"os"
 	"testing"
 
-	"github.com/omnijail/omnijail/internal/cgroup"
+	"github.com/omnijail/omnijail/internal/cgroup/cgrouptest"
 	"github.com/omnijail/omnijail/internal/fence"
 	"github.com/omnijail/omnijail/internal/guard"
 )
@@ -33,7 +30,7 @@ func TestS13_TakenOverEgressIsFencedIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	group := newGroup(t)
+	group := cgrouptest.New(t)
 	wall, err := f.Enclose(group.Dir())
 	if err != nil {
 		t.Fatal(err)
@@ -55,28 +52,4 @@ func TestS13_TakenOverEgressIsFencedIn(t *testing.T) {
 			t.Errorf("%swhat a jail is pinned to: %q", phase, what)
 		}
 	}
-}
-
-// newGroup makes a cgroup that ends with the test.
-func newGroup(t *testing.T) *cgroup.Group {
-	t.Helper()
-	h, err := cgroup.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := fmt.Sprintf("cage-test-%d", os.Getpid())
-	i, err := h.Instance(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Sweep(context.Background(), id); err != nil {
-			t.Error(err)
-		}
-	})
-	g, err := i.New("egress")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
 }
