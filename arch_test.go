@@ -34,6 +34,7 @@ var table = arch.Rules{
 		"internal/stage":     {"internal/jail", "internal/child"},
 		"internal/trust":     {"internal/jail"},
 		"internal/spawn":     {"internal/jail", "internal/child", "internal/ownthread"},
+		"internal/idle":      {},
 		"internal/pty":       {},
 		"internal/caches":    {},
 		"internal/initrun":   {"internal/child", "internal/seccomp", "internal/landlock"},
@@ -50,7 +51,7 @@ var table = arch.Rules{
 		"internal/guard": {},
 		"internal/fence": {"internal/guard", "netns/bpf"},
 
-		"internal/egressd":      {"mitm", "creds", "internal/egress", "netns/dnsstub", "internal/audit", "internal/egressd/wire", "internal/seccomp"},
+		"internal/egressd":      {"mitm", "creds", "internal/egress", "netns/dnsstub", "internal/audit", "internal/egressd/wire", "internal/idle", "internal/seccomp"},
 		"internal/egressd/wire": {"creds", "internal/egress", "internal/audit"},
 		"internal/mountwatch":   {},
 
@@ -58,7 +59,7 @@ var table = arch.Rules{
 			"api", "creds", "internal/egress", "internal/jail", "internal/policy", "internal/node", "internal/config",
 			"internal/caller", "internal/stage", "internal/trust", "internal/seccomp", "internal/cgroup", "internal/pty",
 			"internal/spawn", "internal/peercred", "internal/cleanup", "internal/audit", "netns", "internal/egressd/wire",
-			"internal/egressd/cage", "internal/child", "internal/seqpacket", "internal/mountwatch", "internal/caches", "internal/fence",
+			"internal/egressd/cage", "internal/child", "internal/seqpacket", "internal/mountwatch", "internal/caches", "internal/fence", "internal/idle",
 		},
 		"internal/server": {"api", "internal/daemon", "internal/policy", "internal/peercred", "internal/config", "internal/audit", "internal/jail", "internal/suggest"},
 

@@ -153,7 +153,7 @@ func refuseName(host string) *refusal {
 func (p *Proxy) tunnel(ctx context.Context, s *http1Conn, a egress.Authority) {
 	early, _ := s.br.Peek(s.br.Buffered()) // a ClientHello may have come right behind
 	conn := &replayed{Conn: s.conn, prefix: append([]byte(nil), early...)}
-	p.tunnels.Connect(ctx, conn, a.String(), func(conn net.Conn) {
+	p.tunnels().Connect(ctx, conn, a.String(), func(conn net.Conn) {
 		p.lead(ctx, conn, destination(conn), a)
 	})
 }

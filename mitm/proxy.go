@@ -32,7 +32,7 @@ type Proxy struct {
 	serveDNS func(net.Conn)
 	leaves   *leaves
 	admit    func(host string) error
-	tunnels  *explicit.Front
+	tunnels  func() *explicit.Front // made for the first that asks
 	refusals *bucket
 	frozen   atomic.Bool
 	mirrored atomic.Int32               // replies that held a secret
@@ -78,7 +78,9 @@ func New(cfg Config) (*Proxy, error) {
 	if p.admit == nil {
 		p.admit = func(string) error { return errors.New("names come from the jail's DNS alone") }
 	}
-	p.tunnels = explicit.New(func(string) { p.note(netip.AddrPort{}, egress.Authority{}, audit.CodeBadRequest) })
+	p.tunnels = sync.OnceValue(func() *explicit.Front {
+		return explicit.New(func(string) { p.note(netip.AddrPort{}, egress.Authority{}, audit.CodeBadRequest) })
+	})
 	return p, nil
 }
 

@@ -26,6 +26,14 @@ type Group struct {
 // no v2. The group owns it.
 func (g *Group) Dir() *os.File { return g.fd }
 
+// CloseDir closes Dir. From then on processes are started in the group's children
+// alone.
+func (g *Group) CloseDir() {
+	if g.fd != nil {
+		g.fd.Close()
+	}
+}
+
 // Path returns the group as Of would.
 func (g *Group) Path() string { return g.path }
 
@@ -92,9 +100,7 @@ func (g *Group) v1() []v1Place {
 // Remove removes the group, whose processes must be gone: kill and wait first. It
 // may be called again.
 func (g *Group) Remove() error {
-	if g.fd != nil {
-		g.fd.Close()
-	}
+	g.CloseDir()
 	var errs []error
 	for _, dir := range g.dirs {
 		errs = append(errs, removeTree(dir, maxDepth))

@@ -119,23 +119,25 @@ func (x *execution) run(ctx context.Context, cancel context.CancelCauseFunc) api
 
 // register puts the jail into the table.
 func (x *execution) register() {
-	m := x.m
+	m, j := x.m, x.j // a jail must not hold the execution that made it
 	m.mu.Lock()
-	m.jails[x.j.id] = x.j
-	closing, revoked := m.closing, m.revoked(x.plan.Epoch, x.j)
+	m.jails[j.id] = j
+	closing, revoked := m.closing, m.revoked(x.plan.Epoch, j)
 	m.mu.Unlock()
 	if revoked != "" {
-		x.j.end(revoked)
+		j.end(revoked)
 	}
 	if closing { // admitted a moment before, and missed by Close
-		x.j.end(stopping)
+		j.end(stopping)
 	}
 	m.metrics.jails.Inc()
-	x.j.env.undo.Add(func() error {
+	m.memory.Busy()
+	j.env.undo.Add(func() error {
 		m.mu.Lock()
-		delete(m.jails, x.j.id)
+		delete(m.jails, j.id)
 		m.mu.Unlock()
 		m.metrics.jails.Dec()
+		m.memory.Busy()
 		return nil
 	})
 }

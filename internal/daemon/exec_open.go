@@ -33,13 +33,13 @@ type environment struct {
 // holds, and everything of the caller's files opened by a scout. The two halves do
 // not depend on each other and run side by side.
 func (x *execution) open(ctx context.Context) error {
-	env := &x.j.env
-	group, err := x.m.cfg.Cgroups.New("jail-" + x.j.id.String())
+	env, m := &x.j.env, x.m
+	group, err := m.cfg.Cgroups.New("jail-" + x.j.id.String())
 	if err != nil {
 		return err
 	}
 	env.group = group
-	env.undo.Add(func() error { return x.m.removeGroup(group) })
+	env.undo.Add(func() error { return m.removeGroup(group) })
 	if err := x.limit(); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (x *execution) limit() error {
 
 // connect takes a network from the pool and hands its sockets over.
 func (x *execution) connect(ctx context.Context, env *environment) error {
-	m := x.m
+	m, j := x.m, x.j
 	n, err := m.cfg.Networks.Take()
 	if err != nil {
 		return fmt.Errorf("network: %w", err)
@@ -103,8 +103,8 @@ func (x *execution) connect(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	env.undo.Add(func() error { proc.detach(x.j.id); return nil })
-	x.j.proc = proc
+	env.undo.Add(func() error { proc.detach(j.id); return nil })
+	j.proc = proc
 	set := m.cfg.Settings()
 	told := toldOf(set, x.j.policy.Load())
 	file, err := wire.Seal("egress-spec", told)

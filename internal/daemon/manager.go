@@ -17,6 +17,7 @@ import (
 	"github.com/omnijail/omnijail/internal/cgroup"
 	"github.com/omnijail/omnijail/internal/config"
 	"github.com/omnijail/omnijail/internal/fence"
+	"github.com/omnijail/omnijail/internal/idle"
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/mountwatch"
 	"github.com/omnijail/omnijail/internal/peercred"
@@ -75,6 +76,7 @@ type Manager struct {
 	mounts   *mountwatch.Watcher
 	scoutNo  atomic.Uint64
 	caches   *cacheKeeper
+	memory   *idle.Memory
 	closed   chan struct{} // closed by Close
 }
 
@@ -93,11 +95,12 @@ func New(cfg Config) (*Manager, error) {
 		cfg:    cfg, auditor: newAuditor(cfg.Journal, cfg.Log), metrics: newMetrics(), node: node,
 		jails: map[jail.ID]*liveJail{}, perUID: map[uint32]int{}, procs: map[egressKey]*egressProc{},
 		alive: map[*egressProc]bool{}, starting: map[egressKey]*sync.Mutex{}, failures: map[egressKey][]time.Time{},
-		closed: make(chan struct{}),
+		memory: idle.New(), closed: make(chan struct{}),
 	}
 	if cfg.Fence != nil {
 		if err := m.tend(m.closed); err != nil {
 			mounts.Close()
+			m.memory.Close()
 			m.auditor.close()
 			return nil, err
 		}
@@ -247,6 +250,7 @@ func (m *Manager) Close() {
 	m.scouts.close()
 	m.mounts.Close()
 	m.caches.close()
+	m.memory.Close()
 }
 
 const stopping = "omnijaild is stopping"

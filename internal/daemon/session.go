@@ -93,6 +93,7 @@ func (x *execution) settle() api.Exit {
 	if err := x.undo.Run(); err != nil {
 		x.m.cfg.Log.Error("jail: not all was undone", "jail", j.id, "err", err)
 	}
+	j.env.group.CloseDir() // commands have groups of their own
 	return api.Exit{}
 }
 
@@ -107,7 +108,6 @@ func (x *execution) share() error {
 	if err != nil {
 		return err
 	}
-	x.j.env.undo.Add(files.Close)
 	ns, err := spawn.Keep(func() error { return files.Settle(x.m.cfg.StageDir) })
 	if err != nil {
 		return err

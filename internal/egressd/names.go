@@ -27,7 +27,7 @@ type refusedName struct {
 // names records refused names in order, on a goroutine of its own.
 type names struct {
 	a     *auditor
-	queue chan refusedName
+	queue chan *refusedName // pointers, because the queue is nearly always empty
 	seen  map[refusedName]bool
 	since time.Time     // the window's begin
 	count int           // of names told in it
@@ -38,7 +38,7 @@ type names struct {
 // what was told by then has been sent: the owner of a command that failed for
 // want of a name, and ended at once, is to read why.
 func (a *auditor) watchNames(ctx context.Context) *names {
-	w := &names{a: a, queue: make(chan refusedName, nameQueue), seen: map[refusedName]bool{}, told: make(chan struct{})}
+	w := &names{a: a, queue: make(chan *refusedName, nameQueue), seen: map[refusedName]bool{}, told: make(chan struct{})}
 	go w.run(ctx)
 	return w
 }
@@ -48,10 +48,10 @@ func (w *names) run(ctx context.Context) {
 	for {
 		select {
 		case n := <-w.queue:
-			w.record(ctx, n)
+			w.record(ctx, *n)
 		case <-ctx.Done():
 			for len(w.queue) > 0 {
-				w.record(ctx, <-w.queue)
+				w.record(ctx, *<-w.queue)
 			}
 			return
 		}
@@ -102,7 +102,7 @@ func (w *names) within(now time.Time) bool {
 // tell takes a name that the DNS stub has refused. It never waits.
 func (w *names) tell(name string, code audit.Code) {
 	select {
-	case w.queue <- refusedName{name, code}:
+	case w.queue <- &refusedName{name, code}:
 	default:
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/internal/idle"
 	"github.com/omnijail/omnijail/mitm"
 )
 
@@ -26,10 +27,11 @@ type process struct {
 	roots  *x509.CertPool
 	proxy  *mitm.Proxied // nil: none
 	jails  map[string]*jail
+	memory *idle.Memory
 }
 
 func newProcess(conn *wire.Conn) *process {
-	return &process{conn: conn, ledger: newLedger(conn), cache: newCache(), jails: map[string]*jail{}}
+	return &process{conn: conn, ledger: newLedger(conn), cache: newCache(), jails: map[string]*jail{}, memory: idle.New()}
 }
 
 // handle carries out one message. An error is one of the conversation itself and
@@ -39,12 +41,14 @@ func (p *process) handle(m wire.Message) error {
 	case wire.Hello:
 		return p.answer(m.Seq, p.hello(m))
 	case wire.Attach:
+		p.memory.Busy()
 		return p.attach(m)
 	case wire.Replace:
 		return p.replace(m)
 	case wire.Secret:
 		return p.secret(m)
 	case wire.Detach:
+		p.memory.Busy()
 		j, ok := p.jails[m.Jail]
 		delete(p.jails, m.Jail)
 		return p.end(m.Seq, j, ok)
@@ -136,6 +140,7 @@ func (p *process) end(seq uint32, j *jail, known bool) error {
 }
 
 func (p *process) close() {
+	p.memory.Close()
 	p.conn.Close()
 	p.ledger.close()
 	for _, j := range p.jails {

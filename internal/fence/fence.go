@@ -2,7 +2,6 @@ package fence
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
 	"os"
 	"slices"
@@ -59,7 +58,7 @@ func (f *Fence) Refresh(resolvers []netip.AddrPort) error {
 	}
 	f.resolvers = slices.Clone(resolvers)
 	for w := range f.walls {
-		if err := w.apply(); err != nil {
+		if err := w.follow(); err != nil {
 			return err
 		}
 	}
@@ -84,9 +83,10 @@ func rules(own []netip.Addr) []bpf.Rule {
 // Wall is the fence around the processes of one cgroup. A nil Wall is that of a
 // node without a fence: its methods do nothing.
 type Wall struct {
-	fence *Fence
-	bpf   *bpf.Fence
-	jails map[string]Exceptions
+	fence     *Fence
+	bpf       *bpf.Fence
+	resolvers bpf.Exceptions            // that are open in it
+	jails     map[string]bpf.Exceptions // what is open for each
 }
 
 // Enclose builds a wall around the cgroup v2 directory dir, before anything is
@@ -97,10 +97,10 @@ func (f *Fence) Enclose(dir *os.File) (*Wall, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Wall{fence: f, bpf: inner, jails: map[string]Exceptions{}}
+	w := &Wall{fence: f, bpf: inner, jails: map[string]bpf.Exceptions{}}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := w.apply(); err != nil {
+	if err := w.follow(); err != nil {
 		inner.Close()
 		return nil, err
 	}
@@ -116,15 +116,13 @@ func (w *Wall) Admit(jail string, e Exceptions) error {
 	}
 	w.fence.mu.Lock()
 	defer w.fence.mu.Unlock()
-	old, was := w.jails[jail]
-	w.jails[jail] = e
-	err := w.apply()
-	if err != nil && was {
-		w.jails[jail] = old
-	} else if err != nil {
-		delete(w.jails, jail)
+	open := lowered(e)
+	if err := w.bpf.Add(open); err != nil {
+		return err
 	}
-	return err
+	former := w.jails[jail]
+	w.jails[jail] = open
+	return w.bpf.Remove(former)
 }
 
 // Dismiss closes what no other jail needs.
@@ -134,8 +132,9 @@ func (w *Wall) Dismiss(jail string) error {
 	}
 	w.fence.mu.Lock()
 	defer w.fence.mu.Unlock()
+	former := w.jails[jail]
 	delete(w.jails, jail)
-	return w.apply()
+	return w.bpf.Remove(former)
 }
 
 // Close gives up the way to change the wall.
@@ -149,19 +148,28 @@ func (w *Wall) Close() error {
 	return w.bpf.Close()
 }
 
-// apply is called with the fence's lock.
-func (w *Wall) apply() error {
-	e := bpf.Exceptions{Pins: slices.Clone(w.fence.resolvers)}
-	for x := range maps.Values(w.jails) {
-		e.Pins = append(e.Pins, x.Pins...)
-		for _, p := range x.Private {
-			e.Openings = append(e.Openings, guard.Wide(p)...)
-		}
-		if x.All {
-			e.Openings = append(e.Openings, everything)
-		}
+// follow opens the fence's resolvers in place of those that were open. It is called
+// with the fence's lock.
+func (w *Wall) follow() error {
+	now := bpf.Exceptions{Pins: w.fence.resolvers}
+	if err := w.bpf.Add(now); err != nil {
+		return err
 	}
-	return w.bpf.Except(e)
+	former := w.resolvers
+	w.resolvers = now
+	return w.bpf.Remove(former)
+}
+
+// lowered is e in the kernel's terms.
+func lowered(e Exceptions) bpf.Exceptions {
+	open := bpf.Exceptions{Pins: e.Pins}
+	for _, p := range e.Private {
+		open.Openings = append(open.Openings, guard.Wide(p)...)
+	}
+	if e.All {
+		open.Openings = append(open.Openings, everything)
+	}
+	return open
 }
 
 var everything = netip.MustParsePrefix("::/0")

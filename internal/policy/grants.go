@@ -10,6 +10,13 @@ import (
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
+// What every View begins with. Each idle jail has one, and most add nothing: they
+// share these, which have no room to append to.
+var (
+	visibleAtFirst  = slices.Clip(slices.Concat(visibleDot, readOnlyDot))
+	readOnlyAtFirst = slices.Clip(slices.Concat(readOnlyDot, controlNames))
+)
+
 // view is a jail.View in the making.
 type view struct {
 	doc   *Document
@@ -22,8 +29,8 @@ type view struct {
 func (v *view) build() jail.View {
 	out := jail.View{
 		Cwd:       v.req.Cwd,
-		Visible:   slices.Concat(visibleDot, readOnlyDot),
-		ReadOnly:  slices.Concat(readOnlyDot, controlNames),
+		Visible:   visibleAtFirst,
+		ReadOnly:  readOnlyAtFirst,
 		HiddenMax: cmp.Or(v.doc.HiddenMax, hiddenMax),
 		Protect:   v.patterns(),
 		GitConfig: slices.ContainsFunc(v.doc.Weaken, func(w Item) bool { return w.Text == string(jail.WeakGitConfig) }),

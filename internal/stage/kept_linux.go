@@ -16,33 +16,32 @@ import (
 // Kept are the file systems that the commands of one jail share: its home, /tmp and
 // /dev/shm. Every Apply attaches clones of them. What is in them is the jail's to
 // arrange, also while another command of it is being staged.
+//
+// They are held by the mount namespace where they have settled and by no descriptor:
+// a process with a thousand idle jails is copied at every fork.
 type Kept struct {
-	mounts map[string]int
+	fresh []Step   // not made yet
+	at    []string // where a jail has them; the index is their name in the namespace
 }
 
-// Keep makes the file systems of l, empty and attached nowhere.
+// Keep plans the file systems of l, which are empty.
 func Keep(l Layout) (*Kept, error) {
 	p := &planner{layout: l, made: map[string]bool{"/": true, "/dev": true}}
 	if err := p.scratch(); err != nil {
 		return nil, err
 	}
-	k := &Kept{mounts: map[string]int{}}
+	k := &Kept{}
 	for _, s := range p.steps {
-		if s.Op != OpTmpfs {
-			continue
+		if s.Op == OpTmpfs {
+			k.fresh, k.at = append(k.fresh, s), append(k.at, s.Path)
 		}
-		fd, err := newTmpfs(bits(s.Mode), s.UID, s.GID, s.Size, quiet)
-		if err != nil {
-			k.Close()
-			return nil, err
-		}
-		k.mounts[s.Path] = fd
 	}
 	return k, nil
 }
 
-// Settle attaches them in the calling thread's mount namespace and drops everything
-// else from it. dir is a root-owned directory, used as a place for a moment.
+// Settle makes them in the calling thread's mount namespace and drops everything
+// else from it. dir is a root-owned directory, used as a place for a moment. It is
+// called once.
 func (k *Kept) Settle(dir string) error {
 	root, err := newTmpfs(0o755, 0, 0, 1<<20, quiet)
 	if err != nil {
@@ -57,15 +56,19 @@ func (k *Kept) Settle(dir string) error {
 	if err := attach(root, place); err != nil {
 		return err
 	}
-	for _, fd := range k.mounts {
-		name := strconv.Itoa(fd)
-		if err := unix.Mkdirat(root, name, 0o755); err != nil {
+	for i, s := range k.fresh {
+		if err := unix.Mkdirat(root, strconv.Itoa(i), 0o755); err != nil {
 			return err
 		}
-		if err := mountAt(root, name, fd); err != nil {
+		fd, err := newTmpfs(bits(s.Mode), s.UID, s.GID, s.Size, quiet)
+		if err != nil {
+			return err
+		}
+		if err := mountAndClose(root, strconv.Itoa(i), fd); err != nil {
 			return err
 		}
 	}
+	k.fresh = nil
 	return stay(root)
 }
 
@@ -77,8 +80,8 @@ type Clones struct {
 // Clone puts clones into c. It runs in the namespace where they have settled.
 func (k *Kept) Clone(c *Clones) error {
 	c.mounts = map[string]int{}
-	for at, fd := range k.mounts {
-		t, err := clone(fd, "", 0)
+	for i, at := range k.at {
+		t, err := clone(unix.AT_FDCWD, "/"+strconv.Itoa(i), 0)
 		if err != nil {
 			return err
 		}
@@ -87,17 +90,11 @@ func (k *Kept) Clone(c *Clones) error {
 	return nil
 }
 
-// Close drops the file systems with what is in them, once no namespace has them.
-// It may be called again.
-func (k *Kept) Close() error { return closeMounts(k.mounts) }
-
 // Close drops the clones unless they are attached. It may be called again.
-func (c *Clones) Close() error { return closeMounts(c.mounts) }
-
-func closeMounts(mounts map[string]int) error {
-	for at, fd := range mounts {
+func (c *Clones) Close() error {
+	for at, fd := range c.mounts {
 		unix.Close(fd)
-		delete(mounts, at)
+		delete(c.mounts, at)
 	}
 	return nil
 }

@@ -63,24 +63,25 @@ func (t *Table) Close() error { return t.m.Close() }
 // Fence is the exceptions of one cgroup's programs.
 type Fence struct {
 	mu             sync.Mutex
-	pins, openings *ebpf.Map
-	pinned, opened map[key]uint32
+	pins, openings counted
 }
 
 // Enclose attaches the table, without exceptions, to the cgroup v2 directory dir.
 // From then on it holds for every socket that a process in there makes. The
 // programs stay for as long as the cgroup does, also when the daemon is gone.
 func (t *Table) Enclose(dir *os.File) (f *Fence, err error) {
-	f = &Fence{pinned: map[key]uint32{}, opened: map[key]uint32{}}
-	if f.pins, err = ebpf.NewMap(&ebpf.MapSpec{
+	pins, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "omnijail_pins", Type: ebpf.Hash, KeySize: uint32(len(key{})), ValueSize: 4, MaxEntries: maxPins, Flags: noPrealloc,
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, fmt.Errorf("fence: make map: %w", err)
 	}
-	if f.openings, err = newTrie("omnijail_open", maxOpenings); err != nil {
-		f.pins.Close()
+	openings, err := newTrie("omnijail_open", maxOpenings)
+	if err != nil {
+		pins.Close()
 		return nil, err
 	}
+	f = &Fence{pins: counted{pins, map[key]int{}}, openings: counted{openings, map[key]int{}}}
 	for _, h := range hooks {
 		if err := f.attach(dir, t.m, h.at, h.v6); err != nil {
 			f.Close()
@@ -93,7 +94,7 @@ func (t *Table) Enclose(dir *os.File) (f *Fence, err error) {
 func (f *Fence) attach(dir *os.File, table *ebpf.Map, at ebpf.AttachType, v6 bool) error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Name: "omnijail_fence", Type: ebpf.CGroupSockAddr, AttachType: at, License: "Apache-2.0",
-		Instructions: fenceProgram(v6, f.pins.FD(), table.FD(), f.openings.FD()),
+		Instructions: fenceProgram(v6, f.pins.m.FD(), table.FD(), f.openings.m.FD()),
 	})
 	if err != nil {
 		return fmt.Errorf("fence: load program: %w", err)
@@ -107,25 +108,75 @@ func (f *Fence) attach(dir *os.File, table *ebpf.Map, at ebpf.AttachType, v6 boo
 	return nil
 }
 
-// Except makes these the only exceptions. What is new holds before what is old goes.
-func (f *Fence) Except(e Exceptions) error {
-	pins, openings := map[key]uint32{}, map[key]uint32{}
-	for _, p := range e.Pins {
-		pins[pinKey(p)] = 1
-	}
-	for _, p := range e.Openings {
-		openings[prefixKey(p)] = 1
-	}
+// Add opens e, beside what is open. What was added twice is to be removed twice.
+// After an error nothing has been added.
+func (f *Fence) Add(e Exceptions) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := errors.Join(update(f.pins, f.pinned, pins), update(f.openings, f.opened, openings)); err != nil {
-		return fmt.Errorf("fence: set exceptions: %w", err)
+	for i, p := range e.Pins {
+		if err := f.pins.add(pinKey(p)); err != nil {
+			return errors.Join(notSet(err), f.remove(Exceptions{Pins: e.Pins[:i]}))
+		}
+	}
+	for i, p := range e.Openings {
+		if err := f.openings.add(prefixKey(p)); err != nil {
+			return errors.Join(notSet(err), f.remove(Exceptions{Pins: e.Pins, Openings: e.Openings[:i]}))
+		}
 	}
 	return nil
 }
 
+// Remove takes back what was added. After an error some of it is still open.
+func (f *Fence) Remove(e Exceptions) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.remove(e)
+}
+
+func (f *Fence) remove(e Exceptions) error {
+	var errs []error
+	for _, p := range e.Pins {
+		errs = append(errs, f.pins.remove(pinKey(p)))
+	}
+	for _, p := range e.Openings {
+		errs = append(errs, f.openings.remove(prefixKey(p)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return notSet(err)
+	}
+	return nil
+}
+
+func notSet(err error) error { return fmt.Errorf("fence: set exceptions: %w", err) }
+
+// counted is a map of the kernel's with the times that each of its keys was added.
+// What a thousand jails need is there once, and the next jail costs no more than
+// the first.
+type counted struct {
+	m     *ebpf.Map
+	times map[key]int
+}
+
+func (c *counted) add(k key) error {
+	if c.times[k] == 0 {
+		if err := c.m.Put(k, uint32(1)); err != nil {
+			return err
+		}
+	}
+	c.times[k]++
+	return nil
+}
+
+func (c *counted) remove(k key) error {
+	if c.times[k]--; c.times[k] > 0 {
+		return nil
+	}
+	delete(c.times, k)
+	return c.m.Delete(k)
+}
+
 // Close gives up the way to change the exceptions. The fence stands.
-func (f *Fence) Close() error { return errors.Join(f.pins.Close(), f.openings.Close()) }
+func (f *Fence) Close() error { return errors.Join(f.pins.m.Close(), f.openings.m.Close()) }
 
 // Flags of the kernel's that the library does not name.
 const (

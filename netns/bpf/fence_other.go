@@ -26,8 +26,11 @@ func (*Table) Close() error { return nil }
 // Fence needs Linux.
 type Fence struct{}
 
-// Except needs Linux.
-func (*Fence) Except(Exceptions) error { return errNoFence }
+// Add needs Linux.
+func (*Fence) Add(Exceptions) error { return errNoFence }
+
+// Remove needs Linux.
+func (*Fence) Remove(Exceptions) error { return errNoFence }
 
 // Close does nothing.
 func (*Fence) Close() error { return nil }
