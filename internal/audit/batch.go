@@ -12,12 +12,12 @@ type batch struct {
 	now     time.Time
 	end     head
 	held    holdings
-	buf     []byte
+	buf     []byte // its room is the journal's
 	written []*Record
 }
 
 func (j *Journal) newBatch() *batch {
-	return &batch{j: j, now: time.Now().UTC().Round(0), end: j.end, held: holdings{}}
+	return &batch{j: j, now: time.Now().UTC().Round(0), end: j.end, held: holdings{}, buf: j.room[:0]}
 }
 
 // add numbers r and puts its line into the batch. A *ShareError leaves the
@@ -28,10 +28,7 @@ func (b *batch) add(r *Record) error {
 	if full.Kind != KindDone || !validID(full.ID) {
 		full.ID = b.j.key.id(full.Seq)
 	}
-	line, err := encode(&full)
-	if err != nil {
-		return fmt.Errorf("audit record: %w", err)
-	}
+	line := b.j.enc.line(&full)
 	if err := b.room(full, int64(len(line))); err != nil {
 		return err
 	}
@@ -59,6 +56,7 @@ func (b *batch) commit() error {
 		return nil
 	}
 	j := b.j
+	j.room = b.buf
 	if j.size > 0 && j.size+int64(len(b.buf)) > j.opt.Rotate {
 		if err := j.rotate(); err != nil {
 			return fmt.Errorf("set aside a full journal file: %w", err)

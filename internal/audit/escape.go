@@ -56,6 +56,15 @@ func show(s string, r rune) string {
 
 // plain reports whether s is valid UTF-8 and all printable.
 func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f {
+			return plainText(s[i:])
+		}
+	}
+	return true
+}
+
+func plainText(s string) bool {
 	for i, r := range s {
 		if r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)) || !unicode.IsPrint(r) {
 			return false

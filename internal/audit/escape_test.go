@@ -2,6 +2,7 @@ package audit
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -91,17 +92,11 @@ func FuzzShellQuote(f *testing.F) {
 }
 
 func FuzzVerify(f *testing.F) {
+	var e encoder
 	r := Record{Seq: 1, Kind: KindJail}
-	line, err := encode(&r)
-	if err != nil {
-		f.Fatal(err)
-	}
+	lines := slices.Clone(e.line(&r))
 	next := Record{Seq: 2, Kind: KindJail, Prev: r.Hash}
-	second, err := encode(&next)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(append(line, second...))
+	f.Add(append(lines, e.line(&next)...))
 	f.Add([]byte(`{"seq":1,"hash":""}` + "\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, err := Verify(strings.NewReader(string(b))); err != nil {

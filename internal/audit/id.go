@@ -2,8 +2,8 @@ package audit
 
 import (
 	"crypto/sha256"
-	"fmt"
-	"strconv"
+	"encoding/binary"
+	"encoding/hex"
 )
 
 // idKey makes the IDs of one journal. An ID is the record's number sent through
@@ -20,7 +20,8 @@ func (k idKey) id(seq uint64) string {
 	for round := range byte(feistelRounds) {
 		left, right = right, left^k.mix(round, right)
 	}
-	return fmt.Sprintf("%04x%04x", left, right)
+	b := binary.BigEndian.AppendUint16(make([]byte, 0, 4), left)
+	return hex.EncodeToString(binary.BigEndian.AppendUint16(b, right))
 }
 
 func (k idKey) mix(round byte, half uint16) uint16 {
@@ -30,6 +31,13 @@ func (k idKey) mix(round byte, half uint16) uint16 {
 
 // validID reports whether s looks like an ID.
 func validID(s string) bool {
-	n, err := strconv.ParseUint(s, 16, 32)
-	return err == nil && s == fmt.Sprintf("%08x", n)
+	if len(s) != 8 {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
 }

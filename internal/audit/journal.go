@@ -46,7 +46,9 @@ type Journal struct {
 	budget  budget
 	repeats repeats
 	readers map[*subscription]bool
-	broken  error // once set, nothing is appended any more
+	enc     encoder
+	room    []byte // of the latest batch, for the next one
+	broken  error  // once set, nothing is appended any more
 }
 
 // Open opens the journal at o.File and makes it if there is none. A last line

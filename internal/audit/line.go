@@ -13,8 +13,6 @@ import (
 const (
 	maxLine   = 64 << 10 // bytes; ours are far shorter
 	maxStderr = 32       // lines
-	emptyHash = `,"hash":""}`
-	hashField = `,"hash":"`
 )
 
 // head is the end of a chain: the last record's number and hash.
@@ -44,22 +42,6 @@ func clean(r Record) Record {
 		r.Fix = ""
 	}
 	return r
-}
-
-// encode returns the line of r, newline included, and sets its Hash. Prev must
-// be set.
-func encode(r *Record) ([]byte, error) {
-	r.Hash = ""
-	line, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	body, ok := bytes.CutSuffix(line, []byte(emptyHash))
-	if !ok {
-		panic("omnijail: internal error: hash is not the last member of an audit line")
-	}
-	r.Hash = chain(r.Prev, body)
-	return append(body, hashField+r.Hash+"\"}\n"...), nil
 }
 
 // chain is the hash of a line: SHA-256 over the hash of the line before, as it

@@ -34,6 +34,7 @@ type egressProc struct {
 	wall *fence.Wall // the kernel's, around it; nil where the node has none
 	kill func()      // ends the process; may be called again
 	owed *owed
+	said statements // of the reader's
 	dead chan struct{}
 	why  error // after dead is closed; nil when it was the daemon's wish
 
@@ -192,15 +193,17 @@ func (p *egressProc) read(m *Manager) {
 
 func (p *egressProc) readAll(m *Manager) error {
 	for {
-		f, err := p.conn.Receive()
-		if err != nil {
-			return err
+		err := p.conn.ReceiveEach(maxStatements, func(f wire.Frame) error {
+			msg, err := wire.DecodeUp(f)
+			if err != nil {
+				return err
+			}
+			return p.take(m, msg)
+		})
+		if failed := p.write(m); err == nil {
+			err = failed
 		}
-		msg, err := wire.DecodeUp(f)
 		if err != nil {
-			return err
-		}
-		if err := p.take(m, msg); err != nil {
 			return err
 		}
 	}
@@ -208,6 +211,9 @@ func (p *egressProc) readAll(m *Manager) error {
 
 func (p *egressProc) take(m *Manager, msg wire.Message) error {
 	if a, ok := msg.(wire.Answer); ok {
+		if err := p.write(m); err != nil { // in the order of what it says
+			return err
+		}
 		return p.answer(a)
 	}
 	id := jailOf(msg)
@@ -218,9 +224,13 @@ func (p *egressProc) take(m *Manager, msg wire.Message) error {
 	if j == nil {
 		return fmt.Errorf("%w: a jail that is not its own", wire.ErrProtocol)
 	}
+	if e, ok := msg.(wire.Event); ok {
+		return p.said.add(j, e)
+	}
+	if err := p.write(m); err != nil {
+		return err
+	}
 	switch msg := msg.(type) {
-	case wire.Event:
-		return m.auditor.egress(p, j, msg)
 	case wire.Outcome:
 		return j.outcome(msg)
 	case wire.Refresh:

@@ -13,9 +13,9 @@ const maxOwed = 1 << 16
 
 var errDoesNotRead = errors.New("it does not read what it is told")
 
-// owed are the acknowledgements of one egress process that are still to be sent.
-// The journal's writer serves every user, so that it leaves them here and never
-// waits for a process that one user's jail may have taken over.
+// owed are the acknowledgements that one egress process had no room for. Who reads
+// what it says also answers what it was asked, and so leaves them here and does not
+// wait for a process that a jail may have taken over.
 type owed struct {
 	mu      sync.Mutex
 	records []wire.Written

@@ -16,10 +16,11 @@ import (
 // as dead, and root must not wait for one.
 const SendTimeout = 10 * time.Second
 
-// Conn is one end of the pair. Send may be called from any goroutine, the two
-// Receive methods from one.
+// Conn is one end of the pair. It may be sent to from any goroutine and received
+// from by one.
 type Conn struct {
 	c   *net.UnixConn
+	raw syscall.RawConn
 	buf []byte // one byte more than a frame, so that a longer packet is seen
 
 	mu     sync.Mutex
@@ -38,7 +39,12 @@ func NewConn(f *os.File) (*Conn, error) {
 		c.Close()
 		return nil, fmt.Errorf("egress socket: it is a %s socket, not unix", c.LocalAddr().Network())
 	}
-	return &Conn{c: u, buf: make([]byte, HeaderSize+MaxBody+1)}, nil
+	raw, err := u.SyscallConn()
+	if err != nil {
+		u.Close()
+		return nil, fmt.Errorf("egress socket: %w", err)
+	}
+	return &Conn{c: u, raw: raw, buf: make([]byte, HeaderSize+MaxBody+1)}, nil
 }
 
 // Send writes one frame. The frame's files are lent: the caller keeps them.
@@ -85,18 +91,10 @@ func rights(files []*os.File) ([]byte, error) {
 	return syscall.UnixRights(fds...), nil
 }
 
-// Receive reads one frame and takes no descriptor: one that is sent is closed by
-// the kernel, and the attempt is an error. It is the daemon's side. io.EOF says
-// that the peer is gone.
-func (c *Conn) Receive() (Frame, error) { return c.receive(nil) }
-
 // ReceiveFiles reads one frame and its descriptors. It is the egress process's
 // side.
 func (c *Conn) ReceiveFiles() (Frame, error) {
-	return c.receive(make([]byte, syscall.CmsgSpace(4*MaxFiles)))
-}
-
-func (c *Conn) receive(oob []byte) (Frame, error) {
+	oob := make([]byte, syscall.CmsgSpace(4*MaxFiles))
 	n, oobn, flags, _, err := c.c.ReadMsgUnix(c.buf, oob)
 	if errors.Is(err, io.EOF) {
 		return Frame{}, io.EOF

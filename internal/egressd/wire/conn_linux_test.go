@@ -183,3 +183,61 @@ func TestDocumentsMustBeSealed(t *testing.T) {
 		t.Errorf("an unknown field is taken: %v", err)
 	}
 }
+
+func TestFramesThatAreThereComeTogether(t *testing.T) {
+	d, e := pair(t)
+	for i := range 5 {
+		if err := e.SendMessage(Gone{Jail: testJail}); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	var got []int
+	for range 2 {
+		n := 0
+		if err := d.ReceiveEach(3, func(f Frame) error { n++; _, err := DecodeUp(f); return err }); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, n)
+	}
+	if got[0] != 3 || got[1] != 2 {
+		t.Errorf("%d frames came together", got)
+	}
+	stop := errors.New("no more")
+	e.SendMessage(Gone{Jail: testJail})
+	e.SendMessage(Gone{Jail: testJail})
+	if err := d.ReceiveEach(3, func(Frame) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("an error of who takes them: %v", err)
+	}
+	e.Close()
+	n := 0
+	if err := d.ReceiveEach(3, func(Frame) error { n++; return nil }); n != 1 || !errors.Is(err, io.EOF) {
+		t.Errorf("%d frames before the end, %v", n, err)
+	}
+}
+
+func TestTrySendDoesNotWait(t *testing.T) {
+	d, e := pair(t)
+	sent := 0
+	for {
+		ok, err := d.TrySend(Ack{Records: []Written{{1, "01234567"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			break
+		}
+		sent++
+	}
+	for range sent {
+		if _, err := e.ReceiveFiles(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ok, err := d.TrySend(Ack{}); !ok || err != nil {
+		t.Errorf("with room again: %v, %v", ok, err)
+	}
+	e.Close()
+	if _, err := d.TrySend(Ack{}); err == nil {
+		t.Error("sent to nobody")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 )
 
 // Kind says which message a frame holds.
@@ -74,6 +75,13 @@ func (f *Frame) encode() ([]byte, error) {
 
 // parseFrame splits one packet. The body is a copy.
 func parseFrame(b []byte) (Frame, error) {
+	f, err := splitFrame(b)
+	f.Body = slices.Clone(f.Body)
+	return f, err
+}
+
+// splitFrame splits one packet, of which the body remains a part.
+func splitFrame(b []byte) (Frame, error) {
 	if len(b) < HeaderSize {
 		return Frame{}, fmt.Errorf("%w: packet of %d bytes has no header", ErrProtocol, len(b))
 	}
@@ -85,6 +93,6 @@ func parseFrame(b []byte) (Frame, error) {
 		Kind:  Kind(binary.LittleEndian.Uint16(b[0:])),
 		Flags: binary.LittleEndian.Uint16(b[2:]),
 		Seq:   binary.LittleEndian.Uint32(b[4:]),
-		Body:  append([]byte(nil), b[HeaderSize:]...),
+		Body:  b[HeaderSize:],
 	}, nil
 }
