@@ -126,8 +126,7 @@ func (s *oneSession) Put(_ string, cs *tls.ClientSessionState)   { s.last = cs }
 
 // TestA51_ClientThatRefusesOurCA is what a client with its own roots looks like.
 func TestA51_ClientThatRefusesOurCA(t *testing.T) {
-	leavesNothing(t)
-	r := newRig(t, options{rules: []string{"GET api.test"}})
+	r := newLab(t, labOptions{rules: []string{"GET api.test"}}).rig
 	addr := r.serve("api.test:443", &seen{})
 	if _, err := tls.Dial("tcp", addr, &tls.Config{ServerName: "api.test"}); err == nil {
 		t.Fatal("a client with the system's roots trusts us")
@@ -279,8 +278,7 @@ func TestTCPRule(t *testing.T) {
 
 // TestA75_ConnectionLimit holds one jail to its connections.
 func TestA75_ConnectionLimit(t *testing.T) {
-	leavesNothing(t)
-	r := newRig(t, options{rules: []string{"GET api.test"}})
+	r := newLab(t, labOptions{rules: []string{"GET api.test"}}).rig
 	addr := r.open("api.test:443")
 	for range maxConns {
 		c, err := net.Dial("tcp", addr)

@@ -127,7 +127,6 @@ func TestHTTP2Refusals(t *testing.T) {
 // TestA75_HTTP2Floods sends what asks for work and carries nothing, until the
 // connection is ended. The client reads all the while: no queue fills.
 func TestA75_HTTP2Floods(t *testing.T) {
-	leavesNothing(t)
 	for name, flood := range map[string]func(h *h2, i uint32) error{
 		"rapid reset": func(h *h2, i uint32) error {
 			if err := h.open(2*i+1, true, get("/a")...); err != nil {
@@ -156,7 +155,7 @@ func TestA75_HTTP2Floods(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, options{rules: []string{"GET api.test/a", "POST api.test/a"}})
+			r := newLab(t, labOptions{rules: []string{"GET api.test/a", "POST api.test/a"}}).rig
 			h := r.dialHTTP2(r.serveHTTP2("api.test:443", &seen{}), "api.test")
 			ended := make(chan error, 1)
 			go func() {

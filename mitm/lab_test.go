@@ -97,7 +97,18 @@ func (l *lab) oracle(t *testing.T, evilHeard bool) {
 
 // formsOf lists what a value may be turned into on its way.
 func formsOf(s string) []string {
-	forms := []string{s, hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))), url.QueryEscape(s), url.PathEscape(s)}
+	reversed := []byte(s)
+	slices.Reverse(reversed)
+	digits := hex.EncodeToString([]byte(s))
+	forms := []string{s, string(reversed), digits, strings.ToUpper(digits), url.QueryEscape(s), url.PathEscape(s)}
+	for _, d := range []string{digits, strings.ToUpper(digits)} {
+		var percent, json strings.Builder
+		for i := 0; i < len(d); i += 2 {
+			percent.WriteString("%" + d[i:i+2])
+			json.WriteString(`\\u00` + d[i:i+2])
+		}
+		forms = append(forms, percent.String(), json.String())
+	}
 	for _, pad := range []string{"", "a", "aa"} {
 		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			e := enc.EncodeToString([]byte(pad + s))

@@ -131,8 +131,7 @@ func TestA72_StalledBody(t *testing.T) {
 
 // TestA74_DeniedBodyIsNotDrained offers 250 MB to a path that no rule allows.
 func TestA74_DeniedBodyIsNotDrained(t *testing.T) {
-	leavesNothing(t)
-	r := newRig(t, options{rules: []string{"POST http://api.test/ok"}})
+	r := newLab(t, labOptions{rules: []string{"POST http://api.test/ok"}}).rig
 	up := &seen{}
 	c, err := net.Dial("tcp", r.serve("api.test:80", up))
 	if err != nil {
@@ -233,8 +232,7 @@ func TestSlowUpstreamKeepsTheConnection(t *testing.T) {
 // TestA77_PanicEndsOneConnection breaks the auditor under one connection and not the
 // next.
 func TestA77_PanicEndsOneConnection(t *testing.T) {
-	leavesNothing(t)
-	r := newRig(t, options{rules: []string{"GET api.test"}})
+	r := newLab(t, labOptions{rules: []string{"GET api.test"}}).rig
 	names := &panickyNames{fakeNames: r.names}
 	r.proxy.names = names
 	addr := r.serve("api.test:443", &seen{})
@@ -287,8 +285,7 @@ func TestClose(t *testing.T) {
 // TestA73_HeaderFlood sends heads that do not end: by one field, by many, and by
 // lines that are no fields yet. None is held beyond its limit.
 func TestA73_HeaderFlood(t *testing.T) {
-	leavesNothing(t)
-	r := newRig(t, options{rules: []string{"GET api.test"}})
+	r := newLab(t, labOptions{rules: []string{"GET api.test"}}).rig
 	up := &seen{}
 	addr := r.serve("api.test:443", up)
 	for name, endless := range map[string]string{
@@ -328,8 +325,7 @@ func (s repeated) Read(b []byte) (int, error) {
 // TestA76_LeavesAreForAllowedNames holds that no certificate is made for a name that
 // no rule allows, whatever the handshake asks for.
 func TestA76_LeavesAreForAllowedNames(t *testing.T) {
-	leavesNothing(t)
-	r := newRig(t, options{rules: []string{"GET *.wild.test", "GET api.test"}})
+	r := newLab(t, labOptions{rules: []string{"GET *.wild.test", "GET api.test"}}).rig
 	addr := r.serve("api.test:443", &seen{})
 	for i := range 50 {
 		name := fmt.Sprintf("n%d.wild.test", i)

@@ -48,10 +48,9 @@ func TestA48_RedirectThatHoldsTheSecret(t *testing.T) {
 // TestA50_ClientCertificateAskedFor holds that none is shown: there is none, and an
 // upstream that insists is told from one that is broken.
 func TestA50_ClientCertificateAskedFor(t *testing.T) {
-	leavesNothing(t)
 	for name, max := range map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, options{rules: []string{"GET api.test"}})
+			r := newLab(t, labOptions{rules: []string{"GET api.test"}}).rig
 			cert, err := testAuthority().mint(mustAuthority(t, "api.test:443"), time.Now())
 			if err != nil {
 				t.Fatal(err)
@@ -96,14 +95,8 @@ func TestA52_AJailsCAIsItsOwn(t *testing.T) {
 // TestA53_KeysAreNotHandedOut holds that what leaves the process of a CA has no
 // private key in it, and that no two jails have one in common.
 func TestA53_KeysAreNotHandedOut(t *testing.T) {
-	a, err := NewCA()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := NewCA()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, other := newLab(t, labOptions{}), newLab(t, labOptions{})
+	a, b := l.ca, other.ca
 	raw, err := a.key.Bytes()
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +106,18 @@ func TestA53_KeysAreNotHandedOut(t *testing.T) {
 	}
 	if parsed, err := x509.ParseCertificates(a.DER()); err != nil || len(parsed) != 1 {
 		t.Errorf("%d certificates and %v are handed out", len(parsed), err)
+	}
+	// Nor in any form that a client could ask for it in, or a handshake shows.
+	leafKey, err := a.leafKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := l.dialTLS(l.addr, "good.test")
+	defer c.Close()
+	for _, shown := range c.ConnectionState().PeerCertificates {
+		if bytes.Contains(shown.Raw, raw) || bytes.Contains(shown.Raw, leafKey) {
+			t.Error("a handshake shows a key")
+		}
 	}
 }
 

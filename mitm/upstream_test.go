@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,16 +22,15 @@ import (
 // TestA49_UpstreamCertificates holds that nothing is sent to an upstream that cannot
 // prove its name.
 func TestA49_UpstreamCertificates(t *testing.T) {
-	leavesNothing(t)
 	wrong, err := testAuthority().mint(mustAuthority(t, "other.test:443"), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := testAuthority().mint(mustAuthority(t, "api.test:443"), time.Now().Add(-100*time.Hour))
+	old, err := testAuthority().mint(mustAuthority(t, "good.test:443"), time.Now().Add(-100*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
-	good, err := testAuthority().mint(mustAuthority(t, "api.test:443"), time.Now())
+	good, err := testAuthority().mint(mustAuthority(t, "good.test:443"), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,20 +43,19 @@ func TestA49_UpstreamCertificates(t *testing.T) {
 		{"good", *good, 0, ""},
 		{"another name", *wrong, 0, "name_mismatch"},
 		{"expired", *old, 0, "certificate_expired"},
-		{"unknown authority", strangeCert(t, "api.test", time.Now().Add(time.Hour)), 0, "unknown_authority"},
+		{"unknown authority", strangeCert(t, "good.test", time.Now().Add(time.Hour)), 0, "unknown_authority"},
 		{"TLS 1.1", *good, tls.VersionTLS11, "handshake_refused"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, options{rules: []string{"GET api.test"}, bindings: []creds.Binding{bearer("api.test")}})
-			r.resolve(0)
+			l := newLab(t, labOptions{})
 			up := &seen{}
 			srv := httptest.NewUnstartedServer(up)
 			srv.TLS = &tls.Config{Certificates: []tls.Certificate{tt.cert}, MinVersion: tls.VersionTLS10, MaxVersion: tt.max}
 			srv.Config.ErrorLog = quiet
 			srv.StartTLS()
 			defer srv.Close()
-			c := r.dialTLS(r.at("api.test:443", srv.Listener.Addr().String()), "api.test")
-			resp, body := r.say(c, "GET / HTTP/1.1\r\nHost: api.test\r\n\r\n")
+			l.upstream.Hosts["good.test:443"] = netip.MustParseAddrPort(srv.Listener.Addr().String())
+			resp, body := l.ask(send("GET", "/"))
 			if tt.class == "" {
 				if resp.StatusCode != 200 {
 					t.Errorf("%d %s", resp.StatusCode, body)
@@ -64,7 +63,7 @@ func TestA49_UpstreamCertificates(t *testing.T) {
 				return
 			}
 			if resp.StatusCode != 502 || resp.Header.Get("X-Omnijail-Code") != string(audit.CodeUpstreamTLS) ||
-				resp.Header.Get("X-Omnijail-Reason") != "api.test: "+tt.class {
+				resp.Header.Get("X-Omnijail-Reason") != "good.test: "+tt.class {
 				t.Errorf("%d %s", resp.StatusCode, body)
 			}
 			if n := len(up.all()); n > 0 {

@@ -182,7 +182,10 @@ func TestA38_TheWrongSideOfTLS(t *testing.T) {
 	}
 }
 
+// TestA39_LinesInASecret holds that no value can bring a second line into a head, and
+// that a request which waited for one ends without a dial.
 func TestA39_LinesInASecret(t *testing.T) {
+	l := newLab(t, labOptions{})
 	for value, good := range map[string]bool{
 		"plain": true, "plain\n": true, "plain\r\n": true, "plain\n\n": false, "a\nb": false, "a\r\nX-Evil: 1": false, "a\x00b": false, "a\rb": false, "\n": false, "": false,
 	} {
@@ -193,6 +196,12 @@ func TestA39_LinesInASecret(t *testing.T) {
 		if err != nil && len(value) > 2 && strings.Contains(err.Error(), value[:2]+"b") {
 			t.Errorf("%q is quoted: %v", value, err)
 		}
+	}
+	_, err := creds.Read(strings.NewReader(secretValue + "\r\nX-Evil: 1"))
+	l.table.Resolve(0, 2, creds.Secret{}, err)
+	l.each(t, []try{{"its value is no line", send("GET", "/"), 502, audit.CodeCredential, ""}})
+	if n := l.good.accepted(); n > 0 {
+		t.Errorf("%d connections to the upstream", n)
 	}
 }
 
