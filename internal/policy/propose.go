@@ -53,11 +53,16 @@ func Propose(dir string, presets ...string) (Proposal, error) {
 		p.extend("github-read", "the git remote is github.com/"+repo+": GitHub may be read, with your login attached outside the jail")
 		p.rules = []string{
 			"* api.github.com/repos/" + repo + "/**",
+			"!POST,PUT,PATCH api.github.com/repos/" + repo + "/hooks/**", // and what else outlives a jail
+			"!POST,PUT,PATCH api.github.com/repos/" + repo + "/keys/**",
+			"!POST,PUT,PATCH api.github.com/repos/" + repo + "/collaborators/**",
+			"!POST,PUT,PATCH api.github.com/repos/" + repo + "/actions/secrets/**",
+			"!POST,PUT,PATCH api.github.com/repos/" + repo + "/actions/runners/**",
 			"GET,POST github.com/" + repo + ".git/**",
 			"GET github.com/" + repo + "/info/refs", // the same remote written without .git
 			"POST github.com/" + repo + "/git-receive-pack",
 		}
-		p.because("and in " + repo + " alone, pushes and API writes are allowed")
+		p.because("and in " + repo + " alone, pushes and API writes are allowed, but for what outlives a jail: hooks, keys, collaborators, secrets and runners")
 	}
 	for _, name := range presets {
 		p.extend(name, "you asked for preset "+name)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/egress"
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
@@ -197,10 +198,15 @@ func (d *Document) showPorts() (out []string) {
 // that mean more or less than they seem to.
 func (d *Document) showNotes() []string {
 	out := slices.Clone(d.Notes)
+	var rules []egress.Rule
 	for _, r := range d.Rules {
+		rules = append(rules, r.Rule)
 		for _, note := range r.Rule.Notes() {
 			out = append(out, r.At.String()+": "+note)
 		}
+	}
+	if compiled, err := egress.Compile(rules); err == nil { // the error is Check's to report
+		out = append(out, compiled.Notes()...)
 	}
 	return out
 }

@@ -101,6 +101,11 @@ func TestPropose(t *testing.T) {
 extends: [workspace, npm, goproxy, github-read, pypi]
 egress_rules:
   - "* api.github.com/repos/acme/app/**"
+  - "!POST,PUT,PATCH api.github.com/repos/acme/app/hooks/**"
+  - "!POST,PUT,PATCH api.github.com/repos/acme/app/keys/**"
+  - "!POST,PUT,PATCH api.github.com/repos/acme/app/collaborators/**"
+  - "!POST,PUT,PATCH api.github.com/repos/acme/app/actions/secrets/**"
+  - "!POST,PUT,PATCH api.github.com/repos/acme/app/actions/runners/**"
   - "GET,POST github.com/acme/app.git/**"
   - "GET github.com/acme/app/info/refs"
   - "POST github.com/acme/app/git-receive-pack"
