@@ -108,7 +108,7 @@ func (p patch) removal(dir string) (by string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, p.write(dir, before)) }()
-	if out, err := command(dir, "go", "build", "./..."); err != nil {
+	if out, err := command(dir, "go", "build", "-o", os.DevNull, "./"+filepath.Dir(p.file)); err != nil {
 		return "", fmt.Errorf("does not build: %s", out)
 	}
 	for _, pkg := range p.packages { // the cheap ones are named first
