@@ -171,23 +171,11 @@ func TestS14_CachesAreTheirOwners(t *testing.T) {
 // holdCache runs a command that keeps its jail until end is called.
 func (n *Node) holdCache(t *testing.T, dir, line string) (end func() Output) {
 	t.Helper()
-	cmd := n.Command(t, Ctl{UID: Alice, Dir: dir, Args: []string{"exec", "--policy", "build", "--", "sh", "-c", "echo up; " + line}})
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out, errs syncBuffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if !out.waitFor("up", n.exited) {
-		t.Fatal("the jail did not start")
-	}
+	r := n.launch(t, Ctl{UID: Alice, Dir: dir, Args: []string{"exec", "--policy", "build", "--", "sh", "-c", "echo up; " + line}})
+	r.says(t, "up")
 	return func() Output {
-		in.Close()
-		cmd.Wait()
-		return Output{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+		r.stdin.Close()
+		return r.finish(t)
 	}
 }
 

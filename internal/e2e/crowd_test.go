@@ -65,24 +65,9 @@ func TestS14_HiddenNamesAreNotHeldOpen(t *testing.T) {
 	for i := range many {
 		files[fmt.Sprintf(".hidden%d", i)] = ""
 	}
-	cmd := n.Command(t, Ctl{UID: Alice, Dir: n.Workspace(t, Alice, files), Args: []string{"exec", "--read", ".", "--", "sh", "-c", "echo runs; read x"}})
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	var out syncBuffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if !out.waitFor("runs", n.exited) {
-		t.Fatalf("the jail did not start: %s", out.String())
-	}
+	n.launch(t, Ctl{UID: Alice, Dir: n.Workspace(t, Alice, files), Args: []string{"exec", "--read", ".", "--", "sh", "-c", "echo runs; read x"}}).says(t, "runs")
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", n.PID()))
 	if err != nil || len(open) > many/2 {
 		t.Errorf("%d descriptors are open, %v", len(open), err)
 	}
-	in.Close()
-	cmd.Wait()
 }

@@ -75,21 +75,9 @@ func TestS01_NoValueStandsInAProcessOfOurs(t *testing.T) {
 	n := NewNode(t, Options{NoLab: true})
 	const flag, passed = "value-of-a-flag-4711", "value-of-the-policy-4712"
 	dir := n.Workspace(t, Alice, map[string]string{"p.yaml": "env: {FROM_POLICY: " + passed + "}\n"})
-	cmd := n.Command(t, Ctl{UID: Alice, Args: []string{
+	n.launch(t, Ctl{UID: Alice, Args: []string{
 		"exec", "--policy", dir + "/p.yaml", "--env", "FROM_FLAG=" + flag, "--", "sh", "-c", "echo $FROM_FLAG $FROM_POLICY; read x",
-	}})
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out syncBuffer
-	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if !out.waitFor(flag+" "+passed, n.exited) {
-		t.Fatal("the command did not start")
-	}
+	}}).says(t, flag+" "+passed)
 	seen := map[string]bool{}
 	for _, p := range descendants(t, n.PID()) {
 		cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p))
@@ -112,8 +100,6 @@ func TestS01_NoValueStandsInAProcessOfOurs(t *testing.T) {
 	if !seen["sh"] || len(seen) < 3 {
 		t.Errorf("the processes looked at are only %v", seen)
 	}
-	in.Close()
-	cmd.Wait()
 }
 
 // descendants are a process and all below it.

@@ -101,7 +101,7 @@ func (n *Node) observers() (pids []int) {
 // Whoever ends the observer gets a jail in which nothing more is opened or allowed.
 func TestAJailWithoutItsObserverIsRefusedMore(t *testing.T) {
 	n := NewNode(t, Options{NoLab: true, Policy: map[string]string{"default": "observe: true"}})
-	cmd := n.Command(t, Ctl{UID: Alice, Args: append([]string{"exec", "--"}, python(`import ctypes, os, sys
+	r := n.launch(t, Ctl{UID: Alice, Args: append([]string{"exec", "--"}, python(`import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
 print("up", flush=True)
 sys.stdin.readline()
@@ -109,20 +109,7 @@ try: os.open("/etc/passwd", os.O_RDONLY); print("opened")
 except OSError as e: print("open", e.errno)
 r = libc.unshare(0x10000000); print("unshare", r, ctypes.get_errno(), flush=True)
 `)...)})
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out syncBuffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Wait()
-	defer in.Close()
-	if !out.waitFor("up\n", n.exited) {
-		t.Fatal("the jail did not start")
-	}
+	r.says(t, "up\n")
 	pids := n.observers()
 	if len(pids) != 1 {
 		t.Fatalf("observers: %v", pids)
@@ -132,8 +119,7 @@ r = libc.unshare(0x10000000); print("unshare", r, ctypes.get_errno(), flush=True
 		t.Errorf("the observer is not alice:\n%s", status)
 	}
 	syscall.Kill(pids[0], syscall.SIGKILL)
-	in.Write([]byte("\n"))
-	if !out.waitFor("unshare", n.exited) || !strings.Contains(out.String(), "open 38") || !strings.Contains(out.String(), "unshare -1 38") {
-		t.Errorf("%s", out.String())
-	}
+	r.tell(t, "")
+	r.says(t, "open 38\n")
+	r.says(t, "unshare -1 38\n")
 }

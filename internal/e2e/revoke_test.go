@@ -68,20 +68,8 @@ func TestS31_TighteningEndsLiveJails(t *testing.T) {
 				t.Fatal(err)
 			}
 			n.reload(t, wide)
-			cmd := n.Command(t, Ctl{UID: Alice, Args: []string{"exec", "--policy", "held", "--", "sh", "-c", "echo runs; read x"}})
-			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer in.Close()
-			var out, errs syncBuffer
-			cmd.Stdout, cmd.Stderr = &out, &errs
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if !out.waitFor("runs", n.exited) {
-				t.Fatal("the jail did not start")
-			}
+			r := n.launch(t, Ctl{UID: Alice, Args: []string{"exec", "--policy", "held", "--", "sh", "-c", "echo runs; read x"}})
+			r.says(t, "runs")
 			switch c.policy {
 			case "":
 			case "-":
@@ -92,10 +80,7 @@ func TestS31_TighteningEndsLiveJails(t *testing.T) {
 				n.write(t, "policies/held.yaml", c.policy)
 			}
 			n.reload(t, c.config)
-			cmd.Wait()
-			if code := cmd.ProcessState.ExitCode(); code != 125 || !strings.Contains(errs.String(), c.reason) {
-				t.Errorf("exit %d, %s", code, errs.String())
-			}
+			r.finish(t).WantReason(t, c.reason)
 			if a := ask(t, n, 0, "GET", "/v1/jails", ""); strings.TrimSpace(a.body) != "[]" {
 				t.Errorf("jails then: %v", a)
 			}
@@ -108,19 +93,8 @@ func TestS31_TighteningEndsLiveJails(t *testing.T) {
 func TestS31_WhatIsStillAllowedGoesOn(t *testing.T) {
 	n := NewNode(t, Options{NoLab: true, Policy: map[string]string{"both": "caller: [cwd, write]\n"}})
 	file := filepath.Join(n.Workspace(t, Alice, map[string]string{"p.yaml": "egress_rules: []\n"}), "p.yaml")
-	cmd := n.Command(t, Ctl{UID: Alice, Args: []string{"exec", "--policy", file, "--", "sh", "-c", "echo runs; read x; exit 7"}})
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out syncBuffer
-	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if !out.waitFor("runs", n.exited) {
-		t.Fatal("the jail did not start")
-	}
+	r := n.launch(t, Ctl{UID: Alice, Args: []string{"exec", "--policy", file, "--", "sh", "-c", "echo runs; read x; exit 7"}})
+	r.says(t, "runs")
 	if err := os.WriteFile(file, []byte("weaken: [ptrace]\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -128,9 +102,6 @@ func TestS31_WhatIsStillAllowedGoesOn(t *testing.T) {
 	n.reload(t, map[string]any{"no such key": 1})
 	n.reload(t, map[string]any{"access": "nobody"})
 	n.Exec(t, "--policy", "both", "--", "true").Want(t, 0)
-	in.Close()
-	cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != 7 {
-		t.Errorf("exit %d", code)
-	}
+	r.stdin.Close()
+	r.finish(t).Want(t, 7)
 }

@@ -68,25 +68,14 @@ func operations(t testing.TB) (ops [][2]string) {
 // refused request in its journal.
 func held(t *testing.T, n *Node) (id, event string, end func()) {
 	t.Helper()
-	cmd := n.Command(t, Ctl{UID: Alice, Args: []string{"exec", "--", "sh", "-c", "curl -s https://alices-secret-host.test/alices/path; echo $OMNIJAIL_ID; read x"}})
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out syncBuffer
-	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if !out.waitFor("\n", n.exited) {
-		t.Fatal("the jail did not start")
-	}
+	r := n.launch(t, Ctl{UID: Alice, Args: []string{"exec", "--", "sh", "-c", "curl -s https://alices-secret-host.test/alices/path; echo $OMNIJAIL_ID; read x"}})
+	r.says(t, "\n")
 	o := n.Run(t, Ctl{UID: Alice, Args: []string{"--json", "events", "--denied"}}).Want(t, 0)
 	m := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(o.Stdout)
 	if m == nil {
 		t.Fatalf("no refusal in the journal: %s", o.Stdout)
 	}
-	return strings.TrimSpace(out.String()), m[1], func() { in.Close(); cmd.Wait() }
+	return strings.TrimSpace(r.out.String()), m[1], func() { r.stdin.Close(); r.finish(t) }
 }
 
 func TestS14_OthersSeeAndCommandNothing(t *testing.T) {

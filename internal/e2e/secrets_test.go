@@ -60,22 +60,11 @@ func TestS12_SecretsAreNowhere(t *testing.T) {
 		curl -sS -H "Authorization: Bearer $FILE_TOKEN" https://api.example.test/user -o b3
 		curl -s https://evil.test/ -o b4; curl -s -d "$FILE_TOKEN" https://api.example.test/x -o b5; curl -s "https://api.example.test/?q=$COMMAND_TOKEN" -o b6
 		` + lookAround(secrets...) + `; echo looked; read x`
-	cmd := n.Command(t, Ctl{UID: Alice, Dir: dir, Env: []string{"E2E_TOKEN=" + Token}, Args: []string{"exec", "--policy", "secrets", "--", "sh", "-c", "{ " + script + "; } 2>/dev/null"}})
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out, errs syncBuffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if !out.waitFor("looked\n", n.exited) {
-		t.Fatalf("the jail did not get that far: %s%s", out.String(), errs.String())
-	}
+	r := n.launch(t, Ctl{UID: Alice, Dir: dir, Env: []string{"E2E_TOKEN=" + Token}, Args: []string{"exec", "--policy", "secrets", "--", "sh", "-c", "{ " + script + "; } 2>/dev/null"}})
+	r.says(t, "looked\n")
 	t.Run("not inside", func(t *testing.T) {
-		if out.String() != "looked\n" {
-			t.Errorf("found inside: %q", out.String())
+		if r.out.String() != "looked\n" {
+			t.Errorf("found inside: %q", r.out.String())
 		}
 		searchFiles(t, dir, secrets...)
 		o := n.sh(t, dir, "x="+Token[:9]+"; printf %s%s $x "+Token[9:]+" | tee $HOME/planted | base64 -w0 > /tmp/encoded; "+lookAround(Token))
@@ -116,13 +105,13 @@ func TestS12_SecretsAreNowhere(t *testing.T) {
 			}
 		}
 	})
-	in.Close()
-	cmd.Wait()
+	r.stdin.Close()
+	o := r.finish(t)
 	n.Stop(t)
 	t.Run("not in what is left", func(t *testing.T) {
 		searchFiles(t, n.Dir+"/state", secrets...)
 		for _, s := range secrets {
-			if names := found([]byte(n.Log()+out.String()+errs.String()), s); names != nil {
+			if names := found([]byte(n.Log()+o.Stdout+o.Stderr), s); names != nil {
 				t.Errorf("the log holds %q: %v", s, names)
 			}
 		}
