@@ -40,6 +40,14 @@ func readDoc(t *testing.T, page string) string {
 	return string(text)
 }
 
+func TestTheExampleOfTheFirstPageHolds(t *testing.T) {
+	for _, file := range examples(t, "README.md") {
+		if _, err := policy.Check(policy.Library{}, policy.Found{Kind: policy.File, Path: file}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestExamplesOfThePolicyPageHold(t *testing.T) {
 	for i, file := range examples(t, "docs/policy.md") {
 		// As the operator's, which may say everything.
