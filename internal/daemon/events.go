@@ -18,6 +18,7 @@ type events struct {
 	cond *sync.Cond
 	list []api.Event
 	over bool
+	lost bool // the client has gone
 	done chan struct{}
 }
 
@@ -65,6 +66,13 @@ func (e *events) finish(exit api.Exit) {
 	<-e.done
 }
 
+// heard reports, after finish, whether the client was still there.
+func (e *events) heard() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.lost
+}
+
 // flush waits until what was sent so far has been written, so that a message
 // with a descriptor can follow in order.
 func (e *events) flush() {
@@ -96,7 +104,8 @@ func (e *events) run() {
 		e.mu.Lock()
 		e.list = e.list[len(batch):]
 		rest := len(e.list)
-		e.over = e.over || err != nil
+		e.lost = err != nil
+		e.over = e.over || e.lost
 		e.cond.Broadcast()
 		e.mu.Unlock()
 		if err != nil || over && rest == 0 {

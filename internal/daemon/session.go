@@ -30,13 +30,17 @@ func (m *Manager) Create(t *Ticket, conn *net.UnixConn) (api.Jail, api.Exit) {
 	kept := false
 	defer func() {
 		if !kept { // after a panic too
-			m.undo(j, x)
 			cancel(nil)
+			j.inside.Wait()
+			m.undo(j, x)
 		}
 	}()
 	exit := x.settle()
 	if exit.Code == 0 && len(t.plan.Argv) > 0 {
 		exit = m.detach(j)
+	}
+	if exit.Code == 0 {
+		exit = j.whole()
 	}
 	made := j.describe()
 	j.audience.leave(x.events)
@@ -44,6 +48,8 @@ func (m *Manager) Create(t *Ticket, conn *net.UnixConn) (api.Jail, api.Exit) {
 		j.finished()
 		go m.keep(j, t)
 	} else {
+		cancel(nil)
+		j.inside.Wait() // for its own command, if that runs already
 		m.undo(j, x)
 	}
 	if conn != nil {
@@ -51,8 +57,22 @@ func (m *Manager) Create(t *Ticket, conn *net.UnixConn) (api.Jail, api.Exit) {
 			x.events.send(api.Event{Started: x.started()})
 		}
 		x.events.finish(exit)
+		if exit.Code == 0 && !x.events.heard() {
+			j.end("its client left before it was told of the jail")
+		}
 	}
 	return made, exit
+}
+
+// whole is the failure of a jail that has lost its network while it was made. Later
+// it would be kept for what else is in it.
+func (j *liveJail) whole() api.Exit {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.cutBy == "" {
+		return api.Exit{}
+	}
+	return api.Exit{Code: exitFailed, Reason: j.cutText}
 }
 
 // finished lets commands in.

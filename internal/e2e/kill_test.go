@@ -43,6 +43,7 @@ type scene struct {
 	egress   pidfd
 	scout    pidfd
 	egresses group
+	session  bool // it is not an exec, but a session made with a command
 }
 
 func killNode(t *testing.T) *Node {
@@ -75,8 +76,20 @@ func (s *scene) ctl(args ...string) Ctl {
 // start launches the shell and learns the name of its cgroup.
 func (s *scene) start(t *testing.T) {
 	t.Helper()
-	s.run = s.n.launch(t, s.ctl("bash", "-c", obey, s.word))
+	c := s.ctl("bash", "-c", obey, s.word)
+	if s.session {
+		c = s.create()
+	}
+	s.run = s.n.launch(t, c)
 	s.jail = s.groups.made(t, "jail-")
+}
+
+// inner is the cgroup of the command itself.
+func (s *scene) inner() group {
+	if s.session {
+		return s.jail + "/detached"
+	}
+	return s.jail
 }
 
 // warm runs one command, so that the user's egress process runs.
@@ -119,7 +132,7 @@ func (s *scene) resume(t *testing.T) {
 // daemon started, and init below it once it is there.
 func (s *scene) find(t *testing.T) {
 	t.Helper()
-	pids := s.jail.members()
+	pids := s.inner().members()
 	outer := childOf(s.n.PID(), pids)
 	s.outer = mustHold(t, outer)
 	net, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", outer))
@@ -252,9 +265,9 @@ func (s *scene) atReady(t *testing.T) {
 	s.stop(t, daemon)
 	s.jail.thaw(t)
 	until(t, "init waits for go", func() bool {
-		pids := s.jail.members()
+		pids := s.inner().members()
 		init := initBelow(childOf(daemon.pid, pids), pids)
-		return init != 0 && blockedIn(init, unix.SYS_READ)
+		return init != 0 && blockedIn(init, unix.SYS_RECVMSG)
 	})
 	s.find(t)
 }
