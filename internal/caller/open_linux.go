@@ -34,10 +34,13 @@ type Opened struct {
 	Stdio   []*os.File // three, or none; /dev/null in the place of a terminal
 	Secrets []*os.File // in the order of Request.SecretFDs
 	scout   *process
+	as      child.Credential
+	watch   bool // one follows
 }
 
 // Open has a scout resolve the request. A refusal is a *jail.OpenError. The
-// scout waits for Resolve or Close then, whatever becomes of ctx.
+// scout waits for Resolve or Close then, and for Watch where the request says so,
+// whatever becomes of ctx.
 func Open(ctx context.Context, o Options) (*Opened, error) {
 	as, err := o.as(o.Request.User)
 	if err != nil {
@@ -52,11 +55,13 @@ func Open(ctx context.Context, o Options) (*Opened, error) {
 	if o.Request.Stdio {
 		conn = append(conn, o.Conn)
 	}
+	s.stays.Store(false)
 	opened, err := s.open(child.ScoutAsk{As: as, Listeners: o.Listeners, Open: &o.Request}, conn)
 	if err != nil {
 		s.end()
 		return nil, fmt.Errorf("open as uid %d: %w", as.UID, contextError(ctx, err))
 	}
+	opened.as, opened.watch = as, o.Request.Watch
 	return opened, nil
 }
 
@@ -109,9 +114,13 @@ func sortFiles(req *jail.OpenRequest, reply jail.OpenReply, files []*os.File) (*
 	return o, o.checkFiles()
 }
 
-// Close ends the scout and closes the files. It may be called again.
+// Unwatched ends the scout where nothing is to be watched after all.
+func (o *Opened) Unwatched() { o.scout.dismiss() }
+
+// Close ends the scout, unless it stays for another request, and closes the files.
+// It may be called again.
 func (o *Opened) Close() error {
-	o.scout.end()
+	o.scout.leave()
 	for _, fs := range []*[]*os.File{&o.Grants, &o.Pins, &o.Stdio, &o.Secrets} {
 		seqpacket.CloseAll(*fs)
 		*fs = nil

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -41,6 +42,7 @@ type process struct {
 	ended chan struct{} // closed when the child is reaped
 	once  sync.Once
 	kill  sync.Once
+	stays atomic.Bool // it has said so
 }
 
 // firstExtra is the number of ExtraFiles[0] in a child.
@@ -130,6 +132,13 @@ func (s *process) dismiss() {
 		s.cmd.Process.Kill()
 		s.group.Kill()
 	})
+}
+
+// leave is end for one that does not stay.
+func (s *process) leave() {
+	if !s.stays.Load() {
+		s.end()
+	}
 }
 
 // end kills the scout and all that it started, and waits. It may be called again.

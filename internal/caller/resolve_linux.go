@@ -38,10 +38,12 @@ func (r *Resolved) Close() {
 
 // Resolve lends the scout one staged tree per grant, in their order, has clone make
 // those of the layers, and returns what the scout finds below them. The scout is
-// killed then.
+// killed then, unless a watch follows.
 func (o *Opened) Resolve(ctx context.Context, trees []*os.File, clone Clone) (_ *Resolved, err error) {
 	s := o.scout
-	defer s.dismiss() // Close waits for its death
+	if !o.watch {
+		defer s.dismiss() // Close waits for its death
+	}
 	defer s.until(ctx, OpenTime)()
 	r := &Resolved{}
 	defer func() {

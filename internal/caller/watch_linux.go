@@ -7,17 +7,7 @@ import (
 	"time"
 
 	"github.com/omnijail/omnijail/internal/child"
-	"github.com/omnijail/omnijail/internal/jail"
 )
-
-// WatchOptions of StartWatch. The roots stay the caller's.
-type WatchOptions struct {
-	Child
-	Scout   *Scout // in Group, serves this alone; stays the caller's to close. nil starts one
-	User    jail.User
-	Request child.WatchRequest
-	Roots   []*os.File // O_PATH, in the order of Request.Roots
-}
 
 // Watch is a scout that looks for new names while a command runs.
 type Watch struct{ scout *process }
@@ -26,25 +16,15 @@ type Watch struct{ scout *process }
 // for its last look when the command has ended.
 const SettleTime = 20 * time.Second
 
-// StartWatch asks a scout to watch. Ready waits until it does.
-func StartWatch(ctx context.Context, o WatchOptions) (*Watch, error) {
-	as, err := o.as(o.User)
-	if err != nil {
-		return nil, err
-	}
-	var s *process
-	if o.Scout != nil {
-		s, err = o.Scout.serve(as.UID)
-	} else {
-		s, err = o.startFor(as.UID)
-	}
-	if err != nil {
-		return nil, err
-	}
+// Watch has the scout watch these roots, O_PATH descriptors in the order of the
+// request's, from what it has seen of them on. It comes after Resolve, and takes the
+// scout over. The roots stay the caller's.
+func (o *Opened) Watch(ctx context.Context, request child.WatchRequest, roots []*os.File) (*Watch, error) {
+	s := o.scout
 	defer s.until(ctx, OpenTime)()
-	if err := s.conn.Send(child.ScoutAsk{As: as, Watch: &o.Request}, o.Roots...); err != nil {
+	if err := s.conn.Send(child.ScoutAsk{As: o.as, Watch: &request}, roots...); err != nil {
 		s.end()
-		return nil, fmt.Errorf("watch as uid %d: %w", as.UID, contextError(ctx, err))
+		return nil, fmt.Errorf("watch as uid %d: %w", o.as.UID, contextError(ctx, err))
 	}
 	return &Watch{s}, nil
 }
@@ -68,7 +48,11 @@ func (w *Watch) receive() (child.WatchFrame, error) {
 	if err != nil {
 		return child.WatchFrame{}, err
 	}
-	return child.DecodeWatch(b)
+	f, err := child.DecodeWatch(b)
+	if err == nil && f.Kind == child.WatchStays {
+		w.scout.stays.Store(true)
+	}
+	return f, err
 }
 
 // Frozen tells the scout that the command stands still.
@@ -81,13 +65,13 @@ func (w *Watch) Frozen() error {
 func (w *Watch) Calm() { w.scout.conn.SetDeadline(time.Time{}) }
 
 // End tells the scout that the command has ended. It looks a last time, and its
-// last frame is WatchDone.
+// last frame is WatchDone, or WatchStays where it is of use to the caller's next request.
 func (w *Watch) End() error {
 	return w.scout.conn.SendFrame([]byte{child.OrderEnd})
 }
 
-// Close ends the scout. It may be called again.
+// Close ends the scout, unless it stays. It may be called again.
 func (w *Watch) Close() error {
-	w.scout.end()
+	w.scout.leave()
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/child"
+	"github.com/omnijail/omnijail/internal/jail"
 )
 
 const hang = 60 * time.Second // bounds what should not take long
@@ -31,10 +32,14 @@ func watchAs(t testing.TB, dir string, request child.WatchRequest, kept ...strin
 		t.Fatal(err)
 	}
 	defer root.Close()
-	w, err := StartWatch(t.Context(), WatchOptions{
-		Child: newChild(t), User: user(dir), Roots: []*os.File{root},
-		Request: request,
-	})
+	asked := jail.OpenRequest{User: user(dir), Watch: true, View: jail.View{
+		Cwd: dir + "/w", Visible: []string{"*"}, Grants: []jail.Grant{{Path: dir + "/w", Write: true}},
+	}}
+	o := mustOpen(t, asked)
+	if _, err := o.Resolve(t.Context(), o.Grants, again); err != nil {
+		t.Fatal(err)
+	}
+	w, err := o.Watch(t.Context(), request, []*os.File{root})
 	if err != nil {
 		t.Fatal(err)
 	}

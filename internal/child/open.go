@@ -12,6 +12,7 @@ type OpenRequest struct {
 	SecretFDs  []string `json:"secret_fds"`  // one sealed memfd each, after stdio, in this order
 	TTY        bool     `json:"tty"`         // terminals on 0, 1 and 2 become the jail's own PTY
 	GitConfig  bool     `json:"git_config"`  // read the caller's global git identity
+	Watch      bool     `json:"watch"`       // a WatchRequest follows on the same connection, and then perhaps more for the same caller
 }
 
 // OpenReply is the scout's answer. It is worth as much as the caller's own word:

@@ -14,7 +14,13 @@ type ScoutAsk struct {
 	Watch     *WatchRequest   `json:"watch,omitempty"`
 	Gate      *GateRequest    `json:"gate,omitempty"`
 	Cache     *CacheRequest   `json:"cache,omitempty"`
+	// Again asks a scout that has stayed whether it is still there: it answers with
+	// ScoutHere, and is then asked to open.
+	Again bool `json:"again,omitempty"`
 }
+
+// ScoutHere is the answer of a scout that has stayed.
+type ScoutHere struct{}
 
 // Credential is what the kernel says of the caller. A scout with uid 0 or gid 0
 // does nothing.

@@ -49,6 +49,7 @@ const (
 	WatchCalm                        // the command may go on
 	WatchFailed                      // nothing can be promised any more
 	WatchDone                        // looked a last time
+	WatchStays                       // likewise, and waits for the caller's next request
 	watchKinds
 )
 

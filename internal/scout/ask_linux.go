@@ -21,7 +21,7 @@ const (
 // made it, from a policy that a user wrote.
 func checkAsk(ask child.ScoutAsk) error {
 	things := 0
-	for _, asked := range []bool{ask.Open != nil, ask.Source != nil, ask.Observe != nil, ask.Pump != nil, ask.Watch != nil, ask.Gate != nil, ask.Cache != nil} {
+	for _, asked := range []bool{ask.Open != nil, ask.Source != nil, ask.Observe != nil, ask.Pump != nil, ask.Watch != nil, ask.Gate != nil, ask.Cache != nil, ask.Again} {
 		if asked {
 			things++
 		}
@@ -29,7 +29,7 @@ func checkAsk(ask child.ScoutAsk) error {
 	if things != 1 {
 		return errors.New("a scout is asked for exactly one thing")
 	}
-	if ask.Pump != nil || ask.Gate != nil || ask.Cache != nil {
+	if ask.Pump != nil || ask.Gate != nil || ask.Cache != nil || ask.Again {
 		return nil
 	}
 	if ask.Observe != nil {

@@ -23,12 +23,14 @@ type finder struct {
 	grant   *grant
 	control patterns // names that count outside of package trees
 	asked   patterns // those of the policy's own protect
+	sieve   sieve
+	survey  *survey
 	walk    walk
 
-	mu    sync.Mutex
 	named []string
 	files []string // .git where it is no directory
 	git   []gitDir
+	mu    sync.Mutex
 	doors []string // Unix sockets and FIFOs
 }
 
@@ -40,20 +42,60 @@ var packages = map[string]bool{"node_modules": true, "site-packages": true}
 func (s *session) finder(g *grant) *finder {
 	f := &finder{session: s, grant: g, control: s.control, asked: s.asked}
 	f.walk = walk{
-		root: g.file, visit: f.visit,
+		root:     g.file,
 		maxDepth: cmp.Or(s.req.View.ScanDepth, defaultScanDepth), maxEntries: int64(cmp.Or(s.req.View.ScanMax, defaultScanMax)),
 	}
 	return f
 }
 
+// find looks through all of g.
 func (s *session) find(g *grant) (*finder, error) {
 	f := s.finder(g)
+	f.into(&survey{notifier: s.desk.notifier, left: s.leaves(g)})
 	if err := f.walk.run(); err != nil {
 		return nil, f.refuse(err)
 	}
+	if err := f.collect(false); err != nil {
+		return nil, f.refuse(err)
+	}
+	return f, s.desk.keep(s, f)
+}
+
+// findAgain looks at what has changed in g since it was looked through.
+func (s *session) findAgain(g *grant, known *survey) (*finder, error) {
+	f := s.finder(g)
+	f.into(known)
+	known.again(s.leaves(g))
+	buf := make([]byte, listingBuffer)
+	for _, p := range known.stale() {
+		if p.gone { // with one above
+			continue
+		}
+		below, err := f.walk.look(p.folder(), buf)
+		if err == nil && len(below) > 0 {
+			err = f.walk.runFrom(below)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return f, f.collect(true)
+}
+
+// into has what f finds go into a survey.
+func (f *finder) into(s *survey) {
+	f.survey, f.sieve = s, sieveOf(f.control, f.asked)
+	f.walk.visit, f.walk.gone = f.visit, s.gone
+}
+
+func (f *finder) collect(before bool) error {
+	if err := f.survey.collect(f, before); err != nil {
+		return err
+	}
 	slices.Sort(f.named)
+	slices.Sort(f.files)
 	slices.SortFunc(f.git, func(a, b gitDir) int { return cmp.Compare(a.name, b.name) })
-	return f, nil
+	return nil
 }
 
 // refuse says which bound of the scan a tree exceeds, and how to raise it.
@@ -76,63 +118,70 @@ func (f *finder) refuse(err error) error {
 	return e
 }
 
-// visit sorts the entries of one directory.
-func (f *finder) visit(fd int, buf []byte, p folder) (below []folder, err error) {
-	var git []string
-	var named, files, doors []string
-	marks, seen := gitMarks(0), int64(0)
+// visit looks at one directory.
+func (f *finder) visit(fd int, buf []byte, p folder) ([]folder, error) {
+	at := f.survey.enter(fd, p)
+	l, below, err := f.list(fd, buf, p)
+	if err != nil {
+		return nil, err
+	}
+	if p.apart && (l.isGit || len(l.named)+len(l.files)+len(l.doors) > 0) {
+		return nil, f.onAnotherMount(p)
+	}
+	return f.survey.learn(at, l, below), nil
+}
+
+// list sorts the entries of one directory.
+func (f *finder) list(fd int, buf []byte, p folder) (l listing, below []folder, err error) {
+	var marks gitMarks
 	err = readEntries(fd, buf, func(b []byte, kind byte) error {
-		if seen++; seen%1024 == 0 {
+		if l.entries++; l.entries%1024 == 0 {
 			if err := f.walk.count(1024); err != nil {
 				return err
 			}
 		}
+		door := isDoor(kind)
+		if kind != unix.DT_DIR && !door && !f.sieve.passes(b) {
+			return nil
+		}
 		if marks.take(b, kind) {
-			git = append(git, string(b))
+			l.git = append(l.git, string(b))
 		}
 		isFile := kind != unix.DT_DIR && string(b) == ".git"
 		match := !isFile && f.matches(p, b)
-		if !match && !isFile && kind != unix.DT_DIR && !isDoor(kind) {
-			return nil
-		}
-		n := p.in(string(b))
-		if f.leaves(n) {
+		l.special = l.special || match || isSpecial(string(b), kind)
+		if !match && !isFile && kind != unix.DT_DIR && !door || f.leaves(p.in(string(b))) {
 			return nil
 		}
 		switch {
-		case isDoor(kind):
-			doors = append(doors, n)
+		case door:
+			l.doors = append(l.doors, string(b))
 		case isFile:
-			files = append(files, n)
+			l.files = append(l.files, string(b))
 		case match:
-			named = append(named, n)
+			l.named = append(l.named, string(b))
 		default:
-			below = append(below, folder{name: n, depth: p.depth + 1, apart: p.apart, packages: p.packages || packages[string(b)]})
+			below = append(below, folder{name: p.in(string(b)), depth: p.depth + 1, apart: p.apart, packages: p.packages || packages[string(b)]})
 		}
 		return nil
 	})
 	if err == nil {
-		err = f.walk.count(seen % 1024)
+		err = f.walk.count(l.entries % 1024)
 	}
-	if err != nil {
-		return nil, err
+	l.isGit = marks.gitDir(p)
+	l.special = l.special || l.isGit || p.git != 0
+	if !l.isGit {
+		l.git = nil
 	}
-	isGit := marks.gitDir(p)
-	if p.apart && (isGit || len(named)+len(files)+len(doors) > 0) {
-		return nil, f.onAnotherMount(p)
+	return l, gitBelow(below, p, l.isGit), err
+}
+
+// isSpecial reports whether a watch makes something of a name in a plain directory.
+func isSpecial(name string, kind byte) bool {
+	if strings.EqualFold(name, layout[0]) {
+		return true
 	}
-	below = gitBelow(below, p, isGit)
-	if !isGit && len(named)+len(files)+len(doors) == 0 {
-		return below, nil
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.doors = append(f.doors, doors...)
-	f.named, f.files = append(f.named, named...), append(f.files, files...)
-	if isGit {
-		f.git = append(f.git, gitDir{p.name, git})
-	}
-	return below, nil
+	return kind != unix.DT_DIR && classOf(plainKind, name, kind == unix.DT_LNK) != child.ClassNone
 }
 
 // matches reports whether an entry of p is protected for its name.

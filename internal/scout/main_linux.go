@@ -50,7 +50,7 @@ func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File) error {
 	if err == nil {
 		err = become(ask.As)
 	}
-	if err == nil && (ask.Open != nil || ask.Watch != nil || ask.Cache != nil) {
+	if err == nil && (ask.Open != nil || ask.Cache != nil) {
 		err = narrow()
 	}
 	switch {
@@ -62,12 +62,13 @@ func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File) error {
 		return servePump(conn, *ask.Pump, files, err)
 	case ask.Gate != nil:
 		return serveGate(conn, *ask.Gate, files, err)
-	case ask.Watch != nil:
-		return serveWatch(conn, ask.Watch, files, err)
 	case ask.Cache != nil:
 		return serveCache(conn, *ask.Cache, files, err)
 	case err != nil:
 		return conn.Send(child.OpenReply{Err: refusal(err)})
+	}
+	if ask.Open == nil {
+		return errors.New("asked first for what comes later")
 	}
 	return serveOpen(conn, ask, files)
 }

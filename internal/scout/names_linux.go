@@ -25,31 +25,33 @@ type layered struct {
 }
 
 // answerNames does the second phase: it opens the layers, has the daemon make trees
-// of them, and opens every name in its tree.
-func (s *session) answerNames(conn *seqpacket.Conn, trees []*os.File) error {
+// of them, and opens every name in its tree. going is false after a refusal.
+func (s *session) answerNames(conn *seqpacket.Conn, trees []*os.File) (going bool, err error) {
 	gs, opened, err := s.openLayers(trees)
 	if err != nil {
-		return conn.Send(child.ScoutNamesReply{Err: refusal(err)})
+		return false, conn.Send(child.ScoutNamesReply{Err: refusal(err)})
 	}
 	if len(opened) > 0 {
 		err := conn.Send(child.ScoutLayers{}, opened...)
 		seqpacket.CloseAll(opened)
 		if err != nil {
-			return err
+			return false, err
 		}
 		clones, err := conn.Recv(&child.ScoutNames{})
 		if err != nil {
-			return err
+			return false, err
 		}
+		defer seqpacket.CloseAll(clones)
 		if err := deal(gs, clones); err != nil {
-			return conn.Send(child.ScoutNamesReply{Err: refusal(err)})
+			return false, conn.Send(child.ScoutNamesReply{Err: refusal(err)})
 		}
 	}
 	names, found, err := resolve(gs)
 	if err != nil {
-		return conn.Send(child.ScoutNamesReply{Err: refusal(err)})
+		return false, conn.Send(child.ScoutNamesReply{Err: refusal(err)})
 	}
-	return conn.Send(names, found...)
+	defer seqpacket.CloseAll(found)
+	return true, conn.Send(names, found...)
 }
 
 // openLayers opens the layers below the grants, where they can be cloned from.

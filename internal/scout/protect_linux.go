@@ -22,25 +22,21 @@ func (s *session) protectGrants() error {
 		s.granted[g.path] = true
 	}
 	s.readPatterns()
-	var found []*finder
+	found, err := s.findAll()
+	if err != nil {
+		return err
+	}
 	for _, g := range s.grants {
-		if !g.dir {
-			continue
-		}
-		if !g.write {
+		if g.dir && !g.write {
 			if err := s.hideReadable(g); err != nil {
 				return err
 			}
-			continue
 		}
-		f, err := s.find(g)
-		if err != nil {
+	}
+	for _, f := range found {
+		if err := s.hideDoors(f.grant, f.doors); err != nil {
 			return err
 		}
-		if err := s.hideDoors(g, f.doors); err != nil {
-			return err
-		}
-		found = append(found, f)
 	}
 	for _, f := range found {
 		if err := s.protectFound(f); err != nil {

@@ -11,6 +11,7 @@ import (
 type session struct {
 	ask    child.ScoutAsk
 	req    *child.OpenRequest
+	desk   *desk
 	client []*os.File // the client's connection, when it passes descriptors
 	mounts mounts
 	cwd    string   // canonical
@@ -27,21 +28,23 @@ type session struct {
 	doors          []string // hidden Unix sockets and FIFOs
 }
 
-// serveOpen answers an open request, then resolves names below staged trees until
-// the daemon closes the connection.
-func serveOpen(conn *seqpacket.Conn, ask child.ScoutAsk, client []*os.File) error {
-	s := &session{ask: ask, req: ask.Open, client: client}
+// serve answers an open request, then resolves names below staged trees. Nothing
+// that it opened is open when it returns. going is false after a refusal.
+func (s *session) serve(conn *seqpacket.Conn) (going bool, err error) {
 	reply, files, err := s.open()
 	if err != nil {
-		return conn.Send(child.OpenReply{Err: refusal(err)})
+		return false, conn.Send(child.OpenReply{Err: refusal(err)})
 	}
+	defer seqpacket.CloseAll(files)
+	seqpacket.CloseAll(s.client)
 	if err := conn.Send(reply, files...); err != nil {
-		return err
+		return false, err
 	}
 	trees, err := conn.Recv(&child.ScoutNames{})
 	if err != nil {
-		return err
+		return false, err
 	}
+	defer seqpacket.CloseAll(trees)
 	return s.answerNames(conn, trees)
 }
 

@@ -21,6 +21,7 @@ func (s *session) vetStdio(files []*os.File) ([]child.StdioKind, []*os.File, err
 			return nil, nil, err
 		}
 		if kind == child.StdioTTY {
+			f.Close()
 			if files[i], err = os.OpenFile("/dev/null", os.O_RDWR, 0); err != nil {
 				return nil, nil, err
 			}

@@ -17,6 +17,8 @@ type folder struct {
 	git      gitPart
 	apart    bool // on a mount of its own, or below one
 	packages bool // in a tree of a package manager
+	parent   *surveyed
+	place    *surveyed // what is known of it
 }
 
 // in is the name of an entry of p as the walk's root knows it.
@@ -37,6 +39,8 @@ type walk struct {
 	// visit reads the directory fd and returns those below to go on with. It is
 	// called by several threads.
 	visit func(fd int, buf []byte, p folder) ([]folder, error)
+	// gone is told of a directory that is not there any more. It may be nil.
+	gone func(p folder)
 
 	once    sync.Once
 	helpers sync.WaitGroup
@@ -65,10 +69,13 @@ func (w *walk) count(n int64) error {
 
 const listingBuffer = 32 << 10
 
-// run walks until there is nothing left or something failed.
-func (w *walk) run() error {
+// run walks through the whole tree until there is nothing left or something failed.
+func (w *walk) run() error { return w.runFrom([]folder{{name: "."}}) }
+
+// runFrom walks through these directories and what lies below them.
+func (w *walk) runFrom(todo []folder) error {
 	w.more.L = &w.mu
-	w.todo = []folder{{name: "."}}
+	w.todo = todo
 	w.busy = 1
 	w.work()
 	w.helpers.Wait()
@@ -168,6 +175,9 @@ func (w *walk) look(p folder, buf []byte) ([]folder, error) {
 	fd, err := openRaw(int(w.root.Fd()), p.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, resolve)
 	switch {
 	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP):
+		if w.gone != nil {
+			w.gone(p)
+		}
 		return nil, nil
 	case errors.Is(err, unix.EXDEV) && !p.apart:
 		p.apart = true

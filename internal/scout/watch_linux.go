@@ -17,7 +17,9 @@ import (
 type watcher struct {
 	conn    *seqpacket.Conn
 	ask     *child.WatchRequest
-	notify  int           // inotify
+	desk    *desk
+	notify  int // inotify, the desk's
+	buffer  [eventsBuffer]byte
 	since   unix.Timespec // files changed before this are not the command's
 	roots   []*root
 	nodes   map[int32]*node
@@ -48,26 +50,30 @@ func checkWatch(r *child.WatchRequest) error {
 	return err
 }
 
-// serveWatch watches until the daemon ends it. What the command starts with, its
-// git directories and the tops of what it may write, is watched before the first
-// frame; what lies deeper follows while it runs.
-func serveWatch(conn *seqpacket.Conn, ask *child.WatchRequest, files []*os.File, became error) error {
-	w := &watcher{conn: conn, ask: ask, nodes: map[int32]*node{}, files: map[int32]judged{}}
-	err := became
-	if err == nil {
-		err = w.begin(files)
-	}
-	if err == nil {
+// serveWatch watches until the daemon ends it. What the command starts with is
+// watched before the first frame: all that a survey knows, else its git directories
+// and the tops of what it may write, and what lies deeper while it runs. stays says
+// that the scout has told the daemon that it stays.
+func serveWatch(conn *seqpacket.Conn, d *desk, ask *child.WatchRequest, files []*os.File) (stays bool, err error) {
+	w := &watcher{conn: conn, desk: d, ask: ask, nodes: map[int32]*node{}, files: map[int32]judged{}}
+	if err = w.begin(files); err == nil {
 		err = w.run()
 	}
-	if err == nil || errors.Is(err, io.EOF) {
-		return nil
+	if err == nil {
+		end := child.WatchFrame{Kind: child.WatchDone}
+		if stays = d.stays(); stays {
+			end.Kind = child.WatchStays
+		}
+		return stays, w.say(end)
+	}
+	if errors.Is(err, io.EOF) {
+		return false, nil
 	}
 	class := child.ClassBroken
 	if f, ok := errors.AsType[failure](err); ok {
 		class = child.WatchClass(f)
 	}
-	return w.say(child.WatchFrame{Kind: child.WatchFailed, Class: class, Path: err.Error()})
+	return false, w.say(child.WatchFrame{Kind: child.WatchFailed, Class: class, Path: err.Error()})
 }
 
 // begin watches what has to be watched before the command runs.
@@ -78,7 +84,7 @@ func (w *watcher) begin(files []*os.File) (err error) {
 	if err := unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &w.since); err != nil {
 		return err
 	}
-	if w.notify, err = unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err != nil {
+	if w.notify = w.desk.notifier.fd; w.notify < 0 {
 		return failure(child.ClassLimit)
 	}
 	for _, p := range w.ask.Protect {
@@ -89,7 +95,7 @@ func (w *watcher) begin(files []*os.File) (err error) {
 			included: map[string]bool{}, designate: map[string]dirKind{}})
 	}
 	for _, r := range w.roots {
-		if err := w.look(visit{root: r, initial: true}); err != nil {
+		if err := w.beginAt(r); err != nil {
 			return err
 		}
 	}
@@ -98,6 +104,16 @@ func (w *watcher) begin(files []*os.File) (err error) {
 	}
 	w.running = true
 	return w.say(child.WatchFrame{Kind: child.WatchReady})
+}
+
+// beginAt watches a root by what is known of it.
+func (w *watcher) beginAt(r *root) error {
+	known := w.desk.surveys[r.Path]
+	_, id, err := stat(r.file)
+	if err == nil && r.Write && known != nil && known.id == id && !w.desk.notifier.doubt {
+		return w.adopt(r, known)
+	}
+	return w.look(visit{root: r, initial: true})
 }
 
 // lookAtGit looks through the git directories that are queued and what is of a
@@ -233,7 +249,7 @@ func (w *watcher) last() error {
 			return err
 		}
 	}
-	return w.say(child.WatchFrame{Kind: child.WatchDone})
+	return nil
 }
 
 func (w *watcher) say(f child.WatchFrame) error { return w.conn.SendFrame(child.EncodeWatch(f)) }

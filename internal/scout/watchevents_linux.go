@@ -1,8 +1,6 @@
 package scout
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"io/fs"
 	"slices"
@@ -20,8 +18,7 @@ const (
 
 // events handles the events of one read. more says that there may be others.
 func (w *watcher) events() (more bool, err error) {
-	buf := make([]byte, 64<<10)
-	n, err := unix.Read(w.notify, buf)
+	n, err := unix.Read(w.notify, w.buffer[:])
 	switch err {
 	case nil:
 	case unix.EAGAIN:
@@ -31,18 +28,11 @@ func (w *watcher) events() (more bool, err error) {
 	default:
 		return false, err
 	}
-	for b := buf[:n]; len(b) >= unix.SizeofInotifyEvent; {
-		size := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(b[12:]))
-		name, _, _ := bytes.Cut(b[unix.SizeofInotifyEvent:size], []byte{0})
-		if err := w.event(int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:]), string(name)); err != nil {
-			return false, err
-		}
-		b = b[size:]
-	}
-	return true, nil
+	return true, eachEvent(w.buffer[:n], w.event)
 }
 
 func (w *watcher) event(wd int32, mask uint32, name string) error {
+	w.desk.notifier.hear(wd, mask, name)
 	switch {
 	case mask&unix.IN_Q_OVERFLOW != 0:
 		return w.overflowed()

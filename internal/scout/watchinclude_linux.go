@@ -58,9 +58,11 @@ func (w *watcher) include(path string) {
 	if r == nil || rel == "" {
 		return
 	}
-	if _, err := r.openRel(rel, unix.O_PATH); errors.Is(err, fs.ErrNotExist) {
+	f, err := r.openRel(rel, unix.O_PATH)
+	if errors.Is(err, fs.ErrNotExist) {
 		r.included[rel] = true
 	}
+	f.Close()
 }
 
 func (w *watcher) designate(path string, kind dirKind) {

@@ -18,7 +18,8 @@ type visit struct {
 	root    *root
 	parent  *node
 	name    string
-	initial bool // it may have been there before the command
+	initial bool      // it may have been there before the command
+	known   *surveyed // whose directories are looked at by themselves
 }
 
 func (v visit) rel() string {
@@ -27,6 +28,8 @@ func (v visit) rel() string {
 	}
 	return v.parent.below(v.name)
 }
+
+func (v visit) knows(name string) bool { return v.known != nil && v.known.below[name] != nil }
 
 // look puts a directory under watch and judges every name in it, in this order,
 // so that nothing is made unseen in between. Directories in it are queued.
@@ -49,6 +52,9 @@ func (w *watcher) look(v visit) error {
 		return err
 	}
 	for _, d := range names {
+		if v.knows(d.Name()) && d.IsDir() {
+			continue
+		}
 		if err := w.entry(n, dir, d.Name(), d.Type(), all, v.initial); err != nil {
 			return err
 		}
