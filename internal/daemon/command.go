@@ -93,7 +93,7 @@ func (x *execution) enter(ctx context.Context, name string) error {
 	}
 	x.group, x.brake.group, x.before = group, group, x.j.env.group.Usage()
 	x.undo.Add(func() error { return x.m.removeGroup(group) })
-	if err := x.scout(ctx); err != nil {
+	if err := x.scout(ctx, !x.plan.Spec.Bare()); err != nil {
 		return err
 	}
 	return x.start(ctx)

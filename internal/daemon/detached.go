@@ -71,7 +71,7 @@ func (x *execution) detach(ctx context.Context, d *detached) error {
 	}
 	x.group, x.brake.group = group, group
 	x.undo.Add(func() error { return x.m.removeGroup(group) })
-	if err := x.scout(ctx); err != nil {
+	if err := x.scout(ctx, !x.plan.Spec.Bare()); err != nil {
 		return err
 	}
 	source, err := x.ownStdio()

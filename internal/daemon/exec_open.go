@@ -44,12 +44,12 @@ func (x *execution) open(ctx context.Context) error {
 		return err
 	}
 	if x.j.spec().Bare() {
-		return x.scout(ctx)
+		return x.scout(ctx, false)
 	}
 	var connected, opened error
 	var both sync.WaitGroup
 	both.Go(func() { connected = x.connect(ctx, env) })
-	both.Go(func() { opened = x.scout(ctx) })
+	both.Go(func() { opened = x.scout(ctx, !x.j.session) })
 	both.Wait()
 	if err := errors.Join(opened, connected); err != nil {
 		return err
@@ -160,14 +160,13 @@ func sourceKeys(spec *jail.Spec) []string {
 }
 
 // scout has the caller's paths, descriptors and executable opened by a child
-// that is the caller.
-func (x *execution) scout(ctx context.Context) error {
+// that is the caller. watch says that it goes on to watch what the command writes.
+func (x *execution) scout(ctx context.Context, watch bool) error {
 	m, p := x.m, x.plan
-	ready, err := m.takeScout()
+	ready, err := x.scoutFor(ctx, watch)
 	if err != nil {
 		return err
 	}
-	x.undo.Add(ready.Close)
 	var conn *os.File
 	if x.conn != nil {
 		if conn, err = x.conn.File(); err != nil {
@@ -182,7 +181,7 @@ func (x *execution) scout(ctx context.Context) error {
 		Listeners: []string{m.cfg.Settings().Socket},
 		Request: jail.OpenRequest{
 			User: p.User, View: p.Spec.View, Argv0: argv0(p), Path: pathOf(p), SystemDirs: systemDirs(p.Spec),
-			Stdio: conn != nil, SecretFDs: p.SecretFDs, TTY: p.TTY != nil, GitConfig: true,
+			Stdio: conn != nil, SecretFDs: p.SecretFDs, TTY: p.TTY != nil, GitConfig: true, Watch: watch,
 		},
 	})
 	if err != nil {

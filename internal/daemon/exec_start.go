@@ -37,9 +37,6 @@ func (x *execution) start(ctx context.Context) error {
 	if x.plan.Spec.Bare() {
 		return x.startBare(ctx, backend)
 	}
-	if err := x.watchNames(ctx); err != nil {
-		return err
-	}
 	staged, err := x.stage(ctx)
 	if err != nil {
 		return err
@@ -206,6 +203,9 @@ func (x *execution) stage(ctx context.Context) (_ *staging, err error) {
 		return nil, err
 	}
 	st.files.Names, st.files.Layers = below.Names, below.Layers
+	if err := x.watchNames(ctx); err != nil {
+		return nil, err
+	}
 	if err := x.stageCache(ctx, st); err != nil {
 		return nil, err
 	}

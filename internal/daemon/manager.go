@@ -73,6 +73,7 @@ type Manager struct {
 
 	prepared *stock[*root]
 	scouts   *stock[*scout]
+	lasting  *lasting
 	mounts   *mountwatch.Watcher
 	scoutNo  atomic.Uint64
 	caches   *cacheKeeper
@@ -95,7 +96,7 @@ func New(cfg Config) (*Manager, error) {
 		cfg:    cfg, auditor: newAuditor(cfg.Journal, cfg.Log), metrics: newMetrics(), node: node,
 		jails: map[jail.ID]*liveJail{}, perUID: map[uint32]int{}, procs: map[egressKey]*egressProc{},
 		alive: map[*egressProc]bool{}, starting: map[egressKey]*sync.Mutex{}, failures: map[egressKey][]time.Time{},
-		memory: idle.New(), closed: make(chan struct{}),
+		memory: idle.New(), closed: make(chan struct{}), lasting: &lasting{time: lastingTime},
 	}
 	if cfg.Fence != nil {
 		if err := m.tend(m.closed); err != nil {
@@ -248,6 +249,7 @@ func (m *Manager) Close() {
 	m.auditor.close()
 	m.prepared.close()
 	m.scouts.close()
+	m.lasting.close()
 	m.mounts.Close()
 	m.caches.close()
 	m.memory.Close()

@@ -8,7 +8,7 @@ import (
 	"github.com/omnijail/omnijail/internal/cgroup"
 )
 
-// readyScouts is how many scouts wait to be asked: an exec takes two.
+// readyScouts is how many scouts wait to be asked: a start takes one at most.
 const readyScouts = 4
 
 // scout is one that waits, in a cgroup of its own. It serves one exec, and its

@@ -21,27 +21,21 @@ type newNames struct {
 	done chan struct{} // closed when it has said its last
 }
 
-// watchNames has a scout begin to watch, while the jail is made.
+// watchNames has the scout that opened the files go on to watch them, while the jail
+// is made.
 func (x *execution) watchNames(ctx context.Context) error {
 	roots, files := watchRoots(x.opened.Reply.Grants, x.opened.Grants)
 	if len(roots) == 0 {
+		x.opened.Unwatched()
 		return nil
 	}
-	ready, err := x.m.takeScout()
-	if err != nil {
-		return err
-	}
-	x.undo.Add(ready.Close)
 	request := child.WatchRequest{
 		Detect: x.plan.Spec.Detect, GitConfig: x.plan.Spec.View.GitConfig, Home: x.plan.User.Home, Roots: roots,
 	}
 	for _, p := range x.plan.Spec.View.Protect {
 		request.Protect = append(request.Protect, p.Pattern)
 	}
-	w, err := caller.StartWatch(ctx, caller.WatchOptions{
-		Child: caller.Child{Init: x.m.cfg.Init, Caller: x.plan.Caller, Group: ready.group}, Scout: ready.Scout, User: x.plan.User,
-		Request: request, Roots: files,
-	})
+	w, err := x.opened.Watch(ctx, request, files)
 	if err != nil {
 		return err
 	}
@@ -134,7 +128,7 @@ func (x *execution) obey(w *newNames, f child.WatchFrame) error {
 		}
 		x.unwatch(unwatched(f), watchFix(f))
 		return errDone
-	case child.WatchDone:
+	case child.WatchDone, child.WatchStays:
 		return errDone
 	default:
 		return fmt.Errorf("unexpected frame %d", f.Kind)

@@ -1,0 +1,164 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/omnijail/omnijail/internal/caller"
+)
+
+// Bounds of the scouts that stay after a command, with what they know of its
+// workspace, for the next one.
+const (
+	lastingTime  = time.Minute // without a command
+	lastingOfUID = 4
+	lastingInAll = 64
+)
+
+// lasting are the scouts that stay. Each is the process of one caller, and serves
+// only that caller's requests for the same files: the key says which.
+type lasting struct {
+	time   time.Duration
+	mu     sync.Mutex
+	scouts []*lastingScout // the one that served last is last
+	closed bool
+}
+
+type lastingScout struct {
+	*scout
+	uid   uint32
+	key   string
+	timer *time.Timer
+}
+
+// lastingKey is equal for requests that a scout which stayed may serve alike. What
+// makes a difference to what it knows, it compares itself.
+func lastingKey(p *Plan) string {
+	b, err := json.Marshal([]any{p.Caller.UID(), p.Caller.GID(), p.Caller.Groups(), p.User, p.Spec.View})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return string(sum[:])
+}
+
+// take returns a scout that stayed for this and says that it is there, nil for none.
+func (l *lasting) take(ctx context.Context, key string, here func(context.Context, *scout) error) *scout {
+	for {
+		s := l.pick(key)
+		if s == nil {
+			return nil
+		}
+		if s.Alive() && here(ctx, s.scout) == nil {
+			return s.scout
+		}
+		go s.Close() // which waits for its death
+	}
+}
+
+func (l *lasting) pick(key string) *lastingScout {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := len(l.scouts) - 1; i >= 0; i-- {
+		if l.scouts[i].key == key {
+			return l.remove(i)
+		}
+	}
+	return nil
+}
+
+// remove takes a scout out. The caller holds mu.
+func (l *lasting) remove(i int) *lastingScout {
+	s := l.scouts[i]
+	l.scouts = append(l.scouts[:i:i], l.scouts[i+1:]...)
+	s.timer.Stop()
+	return s
+}
+
+// put keeps a scout, or ends it where there are too many: of its own user's the
+// oldest makes room, of others' none.
+func (l *lasting) put(s *scout, uid uint32, key string) error {
+	l.mu.Lock()
+	oldest, of := -1, 0
+	for i, other := range l.scouts {
+		if other.uid == uid {
+			if of++; oldest < 0 {
+				oldest = i
+			}
+		}
+	}
+	var old *lastingScout
+	if of >= lastingOfUID {
+		old = l.remove(oldest)
+	}
+	if l.closed || len(l.scouts) >= lastingInAll {
+		l.mu.Unlock()
+		return s.Close()
+	}
+	kept := &lastingScout{scout: s, uid: uid, key: key}
+	kept.timer = time.AfterFunc(l.time, func() { l.expire(kept) })
+	l.scouts = append(l.scouts, kept)
+	l.mu.Unlock()
+	if old != nil {
+		return old.Close()
+	}
+	return nil
+}
+
+func (l *lasting) expire(s *lastingScout) {
+	l.mu.Lock()
+	for i, other := range l.scouts {
+		if other == s {
+			l.remove(i)
+			l.mu.Unlock()
+			s.Close()
+			return
+		}
+	}
+	l.mu.Unlock()
+}
+
+// close ends them all. None is kept after it.
+func (l *lasting) close() {
+	l.mu.Lock()
+	l.closed = true
+	scouts := l.scouts
+	l.scouts = nil
+	l.mu.Unlock()
+	for _, s := range scouts {
+		s.timer.Stop()
+		s.Close()
+	}
+}
+
+// scoutFor is the scout that opens the files of x: one that knows them, or one that
+// waits. It goes back, or ends, with x.
+func (x *execution) scoutFor(ctx context.Context, watch bool) (*scout, error) {
+	m, p := x.m, x.plan
+	key := ""
+	if watch {
+		key = lastingKey(p)
+	}
+	var s *scout
+	if key != "" {
+		s = m.lasting.take(ctx, key, func(ctx context.Context, s *scout) error {
+			return s.Here(ctx, caller.Child{Init: m.cfg.Init, Caller: p.Caller, Group: s.group}, p.User)
+		})
+	}
+	if s == nil {
+		var err error
+		if s, err = m.takeScout(); err != nil {
+			return nil, err
+		}
+	}
+	x.undo.Add(func() error {
+		if s.Stays() {
+			return m.lasting.put(s, p.User.UID, key)
+		}
+		return s.Close()
+	})
+	return s, nil
+}
