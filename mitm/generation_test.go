@@ -232,6 +232,56 @@ func TestReplaceRefusesFormerPlaceholders(t *testing.T) {
 	}
 }
 
+// TestS19_AHostThatWasToldIsNotPassedOnUnread changes to a policy without the
+// credential, whose rules would pass the host's connections on as they are: it may
+// still say what it was told.
+func TestS19_AHostThatWasToldIsNotPassedOnUnread(t *testing.T) {
+	for name, rule := range map[string]egress.Rule{
+		"tcp rule": {Host: "good.test", Port: 443, Scheme: egress.TCP}, "unread TLS": unread("good.test"),
+		"WebSocket": {Host: "good.test", Port: 443, WebSocket: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := new(vault)
+			l := newLab(t, labOptions{answer: func(w http.ResponseWriter, req *http.Request) {
+				if req.URL.Path == "/ws" {
+					accepts(func(c net.Conn, _ *bufio.ReadWriter) {
+						io.WriteString(c, string([]byte{0x81, byte(len(secretValue))})+secretValue)
+					})(w, req)
+					return
+				}
+				v.ServeHTTP(w, req)
+			}})
+			if resp, _ := l.ask(send("GET", "/store")); resp.StatusCode != 200 {
+				t.Fatal(resp.Status)
+			}
+			p := l.policyOf(1, []egress.Rule{rule})
+			var err error
+			if p.Table, err = l.table.Next(nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			l.replace(p)
+			before := l.good.accepted()
+			c, err := unreadTLS(t, l.addr, "good.test")
+			if err == nil {
+				t.Error("the upstream's own certificate was seen")
+				io.WriteString(c, send("GET", "/body"))
+				io.Copy(&l.heard, c)
+			}
+			if n := l.good.accepted(); n != before {
+				t.Errorf("%d connections were passed on", n-before)
+			}
+			if rule.WebSocket {
+				_, br := l.join("Sec-WebSocket-Extensions: permessage-deflate")
+				if got, _ := io.ReadAll(br); len(got) != 2+len(secretValue) || got[2] != '*' {
+					t.Errorf("the jail got %q", got)
+				}
+				return
+			}
+			l.ask(send("GET", "/body")) // read, whatever rules make of it: the oracle looks at the reply
+		})
+	}
+}
+
 // TestReplaceClosesIdle holds that a connection on which a credential was sent does
 // not outlive the policy that bound it.
 func TestReplaceClosesIdle(t *testing.T) {

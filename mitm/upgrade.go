@@ -86,7 +86,7 @@ func (x *exchange) judgeWebSocket() *refusal {
 		return refuse(http.StatusForbidden, audit.CodeUpgrade, "a credential is bound to "+host+" and does not open it to WebSockets")
 	}
 	h := x.req.Header
-	if bound {
+	if x.searched() {
 		// Compressed frames could carry a value back unseen.
 		delete(h, webSocketExtensions)
 	}
