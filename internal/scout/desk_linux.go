@@ -28,6 +28,7 @@ type desk struct {
 	kept     bool // a watch follows
 	notifier *notifier
 	surveys  map[string]*survey // by the path of the grant
+	own      map[int]string     // descriptors from before the first request
 }
 
 func newDesk(kept bool) *desk {
@@ -47,8 +48,9 @@ func (d *desk) clear() {
 
 // serveOpen answers an open request and resolves names below the staged trees. Where
 // a watch follows, it goes on to that, and then to the next request of the caller's.
-func serveOpen(conn *seqpacket.Conn, ask child.ScoutAsk, client []*os.File) error {
+func serveOpen(conn *seqpacket.Conn, ask child.ScoutAsk, client []*os.File, own map[int]string) error {
 	d := newDesk(ask.Open.Watch)
+	d.own = own
 	for {
 		s := &session{ask: ask, req: ask.Open, client: client, desk: d}
 		going, err := s.serve(conn)
@@ -71,7 +73,6 @@ func (d *desk) serveWatch(conn *seqpacket.Conn, as child.Credential) (going bool
 	if err != nil {
 		return false, err
 	}
-	defer seqpacket.CloseAll(files)
 	if err := checkAgain(ask, as); err != nil || ask.Watch == nil {
 		return false, errors.Join(err, errors.New("something else than a watch"))
 	}
@@ -204,28 +205,40 @@ func (d *desk) stays() bool {
 	return err == nil && size <= min(mostPlaces, limit/shareOfLimit) && d.clean()
 }
 
-// clean reports whether no descriptor is open but the daemon's and the inotify: one
-// of a client's that stayed here would keep its pipe from ending.
+// clean reports whether no descriptor is open but those from before and the inotify:
+// one of a client's that stayed here would keep its pipe from ending.
 func (d *desk) clean() bool {
-	open, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return false
+	now := openFiles()
+	for fd, to := range now {
+		// The runtime polls with two of its own.
+		if fd != d.notifier.fd && d.own[fd] != to && to != "anon_inode:[eventpoll]" && to != "anon_inode:[eventfd]" {
+			return false
+		}
 	}
-	for _, e := range open {
+	return len(now) > 0
+}
+
+// openFiles are the descriptors of this process, and what each is; none if that
+// cannot be told.
+func openFiles() map[int]string {
+	const dir = "/proc/self/fd/"
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	open := map[int]string{}
+	for _, e := range names {
 		fd, err := strconv.Atoi(e.Name())
 		if err != nil {
-			return false
+			return nil
 		}
-		if fd <= daemonFD || fd == d.notifier.fd {
-			continue
+		to, err := os.Readlink(dir + e.Name())
+		if err != nil && !errors.Is(err, unix.ENOENT) { // the listing's own has gone
+			return nil
 		}
-		to, err := os.Readlink("/proc/self/fd/" + e.Name())
-		if errors.Is(err, unix.ENOENT) { // the listing's own
-			continue
-		}
-		if err != nil || to != "anon_inode:[eventpoll]" && to != "anon_inode:[eventfd]" { // the runtime's
-			return false
+		if err == nil {
+			open[fd] = to
 		}
 	}
-	return true
+	return open
 }

@@ -33,19 +33,21 @@ func Main(args []string) int {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return exitFailed
 	}
+	own := openFiles()
 	var ask child.ScoutAsk
 	files, err := conn.Recv(&ask)
 	if err != nil {
 		return exitFailed
 	}
-	if err := serve(conn, ask, files); err != nil && !errors.Is(err, io.EOF) {
+	if err := serve(conn, ask, files, own); err != nil && !errors.Is(err, io.EOF) {
 		return exitFailed
 	}
 	return 0
 }
 
-// serve answers one ask. Its error means that no answer could be sent.
-func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File) error {
+// serve answers one ask. Its error means that no answer could be sent. own are the
+// descriptors from before it.
+func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File, own map[int]string) error {
 	err := checkAsk(ask)
 	if err == nil {
 		err = become(ask.As)
@@ -70,7 +72,7 @@ func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File) error {
 	if ask.Open == nil {
 		return errors.New("asked first for what comes later")
 	}
-	return serveOpen(conn, ask, files)
+	return serveOpen(conn, ask, files, own)
 }
 
 // refusal puts any error into the shape of the API's own.

@@ -59,6 +59,7 @@ func serveWatch(conn *seqpacket.Conn, d *desk, ask *child.WatchRequest, files []
 	if err = w.begin(files); err == nil {
 		err = w.run()
 	}
+	seqpacket.CloseAll(files)
 	if err == nil {
 		end := child.WatchFrame{Kind: child.WatchDone}
 		if stays = d.stays(); stays {
