@@ -18,8 +18,9 @@ import (
 
 // stayer is a scout that serves one request after the other.
 type stayer struct {
-	t   *testing.T
-	dir string
+	t    *testing.T
+	dir  string
+	view jail.View
 	*Scout
 }
 
@@ -30,17 +31,26 @@ func newStayer(t *testing.T, dir string) *stayer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return &stayer{t, dir, s}
+	view := jail.View{Cwd: dir + "/w", Visible: []string{"*"}, Grants: []jail.Grant{{Path: dir + "/w", Write: true}}}
+	return &stayer{t, dir, view, s}
 }
 
 func (s *stayer) request() jail.OpenRequest {
-	return jail.OpenRequest{User: user(s.dir), Watch: true, View: jail.View{
-		Cwd: s.dir + "/w", Visible: []string{"*"}, Grants: []jail.Grant{{Path: s.dir + "/w", Write: true}},
-	}}
+	return jail.OpenRequest{User: user(s.dir), Watch: true, View: s.view}
 }
 
-// command is a whole command, and what is protected in it.
+// command is a whole command, and what is protected in it. The scout stays.
 func (s *stayer) command(during func(w *Watch)) (readonly []string) {
+	s.t.Helper()
+	g := s.serve(during)
+	if !s.Stays() {
+		s.t.Fatal("it does not stay")
+	}
+	return names(g.ReadOnly)
+}
+
+// serve is a whole command, and what it may write.
+func (s *stayer) serve(during func(w *Watch)) jail.OpenGrant {
 	s.t.Helper()
 	o, err := open(s.t, Options{Child: newChild(s.t), Scout: s.Scout, Request: s.request()})
 	if err != nil {
@@ -61,10 +71,14 @@ func (s *stayer) command(during func(w *Watch)) (readonly []string) {
 		during(w)
 	}
 	ended(s.t, w)
-	expect(s.t, w, child.WatchStays, "")
+	for f := (child.WatchFrame{}); f.Kind != child.WatchStays && f.Kind != child.WatchDone; {
+		if f, err = w.Next(); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 	o.Close()
 	w.Close()
-	return names(o.Reply.Grants[0].ReadOnly)
+	return o.Reply.Grants[0]
 }
 
 func (s *stayer) here() error {

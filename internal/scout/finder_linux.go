@@ -85,7 +85,7 @@ func (s *session) findAgain(g *grant, known *survey) (*finder, error) {
 // into has what f finds go into a survey.
 func (f *finder) into(s *survey) {
 	f.survey, f.sieve = s, sieveOf(f.control, f.asked)
-	f.walk.visit, f.walk.gone = f.visit, s.gone
+	f.walk.visit, f.walk.gone, f.walk.shut = f.visit, s.gone, s.shut
 }
 
 func (f *finder) collect(before bool) error {

@@ -117,6 +117,14 @@ func (s *survey) gone(p folder) {
 	s.notifier.drop(p.place)
 }
 
+// shut is for a directory that the scout may not open. Nothing tells when its owner
+// opens it to the command, so that the survey is good for one request.
+func (s *survey) shut() {
+	s.notifier.mu.Lock()
+	defer s.notifier.mu.Unlock()
+	s.notifier.doubt = true
+}
+
 // leaves are the names below g that are not g's to protect.
 func (s *session) leaves(g *grant) (names []string) {
 	for n := range g.masked.seen {

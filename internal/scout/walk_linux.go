@@ -39,8 +39,10 @@ type walk struct {
 	// visit reads the directory fd and returns those below to go on with. It is
 	// called by several threads.
 	visit func(fd int, buf []byte, p folder) ([]folder, error)
-	// gone is told of a directory that is not there any more. It may be nil.
+	// gone is told of a directory that is not there any more, and shut that there is
+	// one which only others can open. They may be nil.
 	gone func(p folder)
+	shut func()
 
 	once    sync.Once
 	helpers sync.WaitGroup
@@ -185,7 +187,10 @@ func (w *walk) look(p folder, buf []byte) ([]folder, error) {
 	case errors.Is(err, unix.ENAMETOOLONG):
 		return nil, &os.PathError{Op: "walk", Path: p.name, Err: errTooDeep}
 	case errors.Is(err, unix.EACCES):
-		return nil, w.unreadable(p)
+		if err = w.unreadable(p); err == nil && w.shut != nil {
+			w.shut()
+		}
+		return nil, err
 	case err != nil:
 		return nil, err
 	}
