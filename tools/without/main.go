@@ -44,10 +44,13 @@ func run(check bool, only string) error {
 	if err != nil {
 		return err
 	}
+	var unfit []error
 	for _, p := range patches {
-		if _, err := p.apply(root); err != nil {
-			return err
-		}
+		_, err := p.apply(root)
+		unfit = append(unfit, err)
+	}
+	if err := errors.Join(unfit...); err != nil {
+		return err
 	}
 	if check {
 		return nil
