@@ -45,13 +45,14 @@ var table = arch.Rules{
 
 		"netns":         {"netns/bpf", "netns/addrplan", "internal/ownthread"},
 		"netns/dnsstub": {"internal/egress", "netns/addrplan"},
+		"netns/observe": {},
 		"mitm":          {"creds", "internal/egress", "internal/audit", "internal/guard", "mitm/explicit"},
 		"mitm/explicit": {},
 
 		"internal/guard": {},
 		"internal/fence": {"internal/guard", "netns/bpf"},
 
-		"internal/egressd":      {"mitm", "creds", "internal/egress", "netns/dnsstub", "internal/audit", "internal/egressd/wire", "internal/idle", "internal/seccomp"},
+		"internal/egressd":      {"mitm", "creds", "internal/egress", "netns/dnsstub", "netns/observe", "internal/audit", "internal/egressd/wire", "internal/idle", "internal/seccomp"},
 		"internal/egressd/wire": {"creds", "internal/egress", "internal/audit"},
 		"internal/mountwatch":   {},
 

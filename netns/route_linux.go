@@ -31,7 +31,7 @@ func makeLocal(way Interception) (anyIP bool, err error) {
 	}
 	err = makeEverythingLocal(h, lo)
 	if err == nil && isLocal(addrplan.Listen4) {
-		return true, nil
+		return true, haveBothFamilies(h, lo)
 	}
 	if way == Steered {
 		return false, errors.Join(errors.New("addresses cannot be made local here"), err)
@@ -49,6 +49,18 @@ func makeEverythingLocal(h *netlink.Handle, lo netlink.Link) error {
 	}
 	if err := h.RouteAdd(routes[1]); err != nil && !noIPv6(err) {
 		return fmt.Errorf("make ::/0 local: %w", err)
+	}
+	return nil
+}
+
+// haveBothFamilies gives lo an address of each family besides loopback's. Resolvers
+// ask whether there is one before they look up what only that family could reach
+// (AI_ADDRCONFIG).
+func haveBothFamilies(h *netlink.Handle, lo netlink.Link) error {
+	for _, a := range []netip.Addr{addrplan.Listen4, addrplan.Listen6} {
+		if err := addAddress(h, lo, netip.PrefixFrom(a, a.BitLen())); err != nil && !noIPv6(err) {
+			return err
+		}
 	}
 	return nil
 }

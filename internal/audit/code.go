@@ -42,6 +42,7 @@ const (
 	CodeReflection      Code = "reflection"   // a reply held a secret
 	CodeMintedToken     Code = "minted_token" // allowed, and the reply gave the jail a token
 	CodeBearerURL       Code = "bearer_url"   // allowed, and the reply gave the jail an address that authenticates
+	CodePacket          Code = "packet"       // nothing but TCP and DNS is carried
 )
 
 // The codes of refusals outside the network. The egress process knows none of
@@ -65,5 +66,5 @@ var Codes = []Code{
 	CodeTLSClient, CodePlaceholder, CodeForeign, CodeCredential, CodePrivate, CodeMetadata,
 	CodeOwnAddress, CodeUpstreamDNS, CodeUpstreamConnect, CodeUpstreamTLS, CodeUpstreamTimeout,
 	CodeUpstreamProto, CodeBodyTooLarge, CodeHeaders, CodeFlood, CodeAudit, CodeFrozen, CodeUpgrade, CodePolicyChanged,
-	CodeDeniedAddress, CodeReflection, CodeMintedToken, CodeBearerURL,
+	CodeDeniedAddress, CodeReflection, CodeMintedToken, CodeBearerURL, CodePacket,
 }

@@ -26,6 +26,7 @@ const (
 	KindDone       Kind = "done"       // the same request at its end: status and bytes
 	KindDNS        Kind = "dns"        // a name that no rule could allow
 	KindConnect    Kind = "connect"    // a connection that is not HTTP
+	KindPacket     Kind = "packet"     // what the kernel refused: neither TCP to us nor DNS
 	KindExec       Kind = "exec"       // a command started or ended
 	KindJail       Kind = "jail"       // a jail made or gone
 	KindCredential Kind = "credential" // a source resolved or failed

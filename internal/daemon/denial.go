@@ -58,6 +58,8 @@ func (j *liveJail) record(e wire.Event) (audit.Record, error) {
 // what names the request the way a rule would.
 func what(r audit.Record) string {
 	switch {
+	case r.Kind == audit.KindPacket:
+		return r.Method + " " + r.Authority
 	case r.Kind == audit.KindDNS || r.Kind == audit.KindConnect || r.Method == "":
 		return r.Authority
 	}
@@ -97,11 +99,13 @@ var reasons = map[audit.Code]string{
 	audit.CodeFrozen:          "this jail's network is frozen after a misused placeholder or secrets in replies",
 	audit.CodeUpgrade:         "it asks for another protocol, such as WebSocket, and no rule opens that",
 	audit.CodeReflection:      "the reply held a secret of this jail",
+	audit.CodePacket:          "nothing but TCP and DNS leaves a jail; the kernel refused it at once",
 	audit.CodePolicyChanged:   "it was under way when the policy was changed, and is no longer allowed",
 }
 
 func reason(spec *jail.Spec, e wire.Event) string {
-	if len(spec.Rules) == 0 {
+	unruled := e.Code == audit.CodePacket && e.Method != "TCP" // which no rule could allow
+	if len(spec.Rules) == 0 && !unruled {
 		return noNetwork(spec.Policy)
 	}
 	switch e.Code {
@@ -117,6 +121,10 @@ func reason(spec *jail.Spec, e wire.Event) string {
 			return fmt.Sprintf("a rule denies it (%q, %s)", r.String(), r.Origin)
 		}
 		return "a rule denies it"
+	case audit.CodePacket:
+		if !unruled {
+			return "no rule names this port; on this node, whose kernel has no sk_lookup, such connections are refused at once"
+		}
 	case audit.CodePrivate:
 		if e.Address.IsValid() {
 			return fmt.Sprintf("%s is %s, a private address", hostOf(e.Authority), e.Address)

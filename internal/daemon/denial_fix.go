@@ -18,7 +18,7 @@ import (
 // foreign string in it is quoted by the one function for that. It is empty for
 // what no line of a policy mends.
 func fix(spec *jail.Spec, e wire.Event) string {
-	if len(spec.Rules) == 0 && spec.Policy.Fallback {
+	if len(spec.Rules) == 0 && spec.Policy.Fallback && e.Code != audit.CodePacket {
 		return "omnijailctl exec --preset github-read -- … or: omnijailctl init"
 	}
 	switch e.Code {
@@ -32,6 +32,10 @@ func fix(spec *jail.Spec, e wire.Event) string {
 		}
 	case audit.CodeNameDenied:
 		return allow(e, "GET,HEAD "+e.Name+"/**")
+	case audit.CodePacket:
+		if e.Method == "TCP" {
+			return allow(e, "GET,HEAD "+e.Name+"/**")
+		}
 	case audit.CodePrivate:
 		return "the operator can allow it once: egress.private in /etc/omnijail/omnijaild.yaml; or here: allow_private: [" + network(e.Address) + "]"
 	case audit.CodeSSH:

@@ -24,8 +24,8 @@ type jail struct {
 	ctx    context.Context // ends with cut
 	cancel context.CancelFunc
 	once   sync.Once
-	closes []io.Closer     // the sockets in its namespace
-	told   <-chan struct{} // closed after cut, when the last refused name has been sent
+	closes []io.Closer       // the sockets in its namespace
+	told   []<-chan struct{} // closed after cut, when the last of what was refused has been sent
 
 	mu          sync.Mutex
 	closed      bool
@@ -79,6 +79,7 @@ func (p *process) build(m wire.Attach) (*jail, wire.Status) {
 	j.closes = socks.closers()
 	j.ctx, j.cancel = context.WithCancel(context.Background())
 	if status := p.serveJail(j, socks); status != wire.OK {
+		closeFiles(socks.packets)
 		j.close()
 		return nil, status
 	}
@@ -89,14 +90,14 @@ func (p *process) build(m wire.Attach) (*jail, wire.Status) {
 func (p *process) serveJail(j *jail, s sockets) wire.Status {
 	names := dnsstub.NewNames()
 	auditor := &auditor{ledger: p.ledger, jail: j.id}
-	refused := auditor.watchNames(j.ctx)
-	j.told = refused.told
+	refused := auditor.watch(j.ctx)
+	j.told = append(j.told, refused.told)
 	dns := dnsstub.Config{
 		Allowed: func(host string) bool { return j.now.Load().rules.AllowsName(host) },
 		Listed:  func(host string) bool { return j.now.Load().listed[host] },
 		Names:   names,
-		Denied:  func(name, _ string) { refused.tell(name, audit.CodeNameDenied) },
-		Limited: func(name string, _ error) { refused.tell(name, audit.CodeFlood) },
+		Denied:  func(name, _ string) { refused.name(name, audit.CodeNameDenied) },
+		Limited: func(name string, _ error) { refused.name(name, audit.CodeFlood) },
 	}
 	proxy, err := mitm.New(mitm.Config{
 		Jail: j.id, Names: names, CA: j.ca, Audit: auditor, DNS: servesTCP(dns), Admit: dns.Admit,
@@ -114,6 +115,9 @@ func (p *process) serveJail(j *jail, s sockets) wire.Status {
 	}
 	for _, c := range s.udp {
 		go p.until(j, func() error { return dnsstub.Serve(c, dns) })
+	}
+	if s.packets != nil {
+		j.told = append(j.told, auditor.watchPackets(j.ctx, s.packets, names))
 	}
 	return wire.OK
 }
@@ -160,8 +164,8 @@ func (j *jail) cut() {
 // it returns.
 func (j *jail) close() {
 	j.cut()
-	if j.told != nil {
-		<-j.told
+	for _, told := range j.told {
+		<-told
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -112,7 +112,7 @@ func TestManyRecordsAreMatchedToTheirOwnAck(t *testing.T) {
 }
 
 // watched is an auditor of refused names and the daemon's end of its socket.
-func watched(t *testing.T, ctx context.Context) (*names, *rig) {
+func watched(t *testing.T, ctx context.Context) (*notices, *rig) {
 	t.Helper()
 	d, e, err := wire.Pair()
 	if err != nil {
@@ -124,16 +124,16 @@ func watched(t *testing.T, ctx context.Context) (*names, *rig) {
 		daemon.Close()
 		conn.Close()
 	})
-	return (&auditor{ledger: newLedger(conn), jail: testJail}).watchNames(ctx), &rig{t: t, conn: daemon}
+	return (&auditor{ledger: newLedger(conn), jail: testJail}).watch(ctx), &rig{t: t, conn: daemon}
 }
 
 // TestRefusedNamesAreToldOnce: a jail that asks for a name again and again fills
 // neither the socket nor the journal.
 func TestRefusedNamesAreToldOnce(t *testing.T) {
 	w, r := watched(t, t.Context())
-	w.tell("evil.test", audit.CodeNameDenied)
-	w.tell("evil.test", audit.CodeNameDenied)
-	w.tell("other.test", audit.CodeNameDenied)
+	w.name("evil.test", audit.CodeNameDenied)
+	w.name("evil.test", audit.CodeNameDenied)
+	w.name("other.test", audit.CodeNameDenied)
 	for _, want := range []string{"evil.test", "other.test"} {
 		ev := r.receive().(wire.Event)
 		if ev.Name != want || ev.Kind != audit.KindDNS || ev.NoAck {
@@ -150,7 +150,7 @@ func TestRefusedNamesAreToldBeforeTheEnd(t *testing.T) {
 	w, r := watched(t, ctx)
 	want := []string{"a.test", "b.test", "c.test"}
 	for _, name := range want {
-		w.tell(name, audit.CodeNameDenied)
+		w.name(name, audit.CodeNameDenied)
 	}
 	first := r.receive().(wire.Event)
 	if first.Name != want[0] {
@@ -168,16 +168,16 @@ func TestRefusedNamesAreToldBeforeTheEnd(t *testing.T) {
 
 // Ever new names do not fill the journal: a window has room for so many.
 func TestS22_EverNewNamesAreNotAllWrittenDown(t *testing.T) {
-	w, begin, told := &names{}, time.Now(), 0
-	for range 10 * windowNames {
+	w, begin, told := &notices{}, time.Now(), 0
+	for range 10 * windowNotices {
 		if w.within(begin) {
 			told++
 		}
 	}
-	if told != windowNames {
+	if told != windowNotices {
 		t.Errorf("%d names are told in one window", told)
 	}
-	if !w.within(begin.Add(nameWindow)) {
+	if !w.within(begin.Add(noticeWindow)) {
 		t.Error("the next window has no room")
 	}
 }

@@ -87,15 +87,13 @@ func listeners(files []*os.File) (ls []net.Listener, err error) {
 	return ls, nil
 }
 
+// closers are all but packets, which is closed by its reader.
 func (s sockets) closers() (cs []io.Closer) {
 	for _, l := range slices.Concat(s.tcp, s.proxy) {
 		cs = append(cs, l)
 	}
 	for _, c := range s.udp {
 		cs = append(cs, c)
-	}
-	if s.packets != nil {
-		cs = append(cs, s.packets)
 	}
 	return cs
 }

@@ -33,7 +33,7 @@ type Spec struct {
 	OnReflection string // "mask", "abort" or "freeze"
 	Detect       bool   // protect_new: detect
 	BodyCheck    bool   // placeholder_in_body: deny
-	Observe      bool   // refused files and system calls are reported
+	Observe      bool   // refused files, system calls and packets are reported
 	// Of a jail that takes several commands.
 	MaxAge time.Duration // it ends then
 	Closed []string      // what a request may set; nil for anything

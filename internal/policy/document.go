@@ -44,7 +44,7 @@ type Document struct {
 	Denied       []netip.Prefix // deny_addresses
 	Limits       jail.Limits
 	SwapAt       Pos           // of limits.swap
-	Observe      bool          // refused files and system calls are reported
+	Observe      bool          // refused files, system calls and packets are reported
 	ProxyEnv     bool          // clients are told of a proxy, on loopback
 	MaxAge       time.Duration // 0 is DefaultMaxAge
 	Publish      []uint16

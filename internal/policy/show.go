@@ -49,7 +49,7 @@ func Show(d *Document, cwd string) string {
 	section(&b, "Environment", d.showEnv())
 	section(&b, "Limits", d.showLimits())
 	if d.Observe {
-		section(&b, "Observed", []string{"refused files and system calls are reported, which costs time"})
+		section(&b, "Observed", []string{"refused files, system calls and packets are reported, which costs time"})
 	}
 	if d.Closed {
 		section(&b, "The operator's: it cannot be extended", []string{"a request may set " + strings.Join(d.requestKeys(), ", ")})

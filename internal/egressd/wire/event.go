@@ -29,7 +29,7 @@ const NoAck uint16 = 1
 // number, so entries are only ever appended.
 var eventKinds = []audit.Kind{
 	audit.KindRequest, audit.KindDone, audit.KindDNS, audit.KindConnect, audit.KindCredential,
-	audit.KindReflection,
+	audit.KindReflection, audit.KindPacket,
 }
 
 var decisions = []audit.Decision{audit.Allow, audit.Deny}
