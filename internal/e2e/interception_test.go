@@ -106,7 +106,7 @@ except OSError as e: print(e.strerror)'`, "Address already in use", "", ""},
 }
 
 // What a node without steering cannot do is refused, with what to do about it.
-func TestInterceptionByPortRefuses(t *testing.T) {
+func TestS21_PortsWithoutSteering(t *testing.T) {
 	t.Parallel()
 	n := NewNode(t, Options{
 		NoLab: true, Config: map[string]any{"interception": "ports", "access": []map[string]any{{
