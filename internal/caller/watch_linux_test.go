@@ -43,7 +43,7 @@ func watchAs(t testing.TB, dir string, request child.WatchRequest, kept ...strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { w.Close() })
+	t.Cleanup(w.scout.end)
 	f, err := w.Ready(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestS08_ANameIsMovedWhileTheCommandStandsStill(t *testing.T) {
 		t.Errorf("%s holds %q, %v", to, b, err)
 	}
 	ended(t, w)
-	expect(t, w, child.WatchDone, "")
+	expect(t, w, child.WatchStays, "")
 }
 
 // Events that the kernel has dropped are looked for.
@@ -156,7 +156,7 @@ func TestS08_AConfigurationChangedBehindItsName(t *testing.T) {
 	copy(m, harmful)
 	ended(t, w)
 	expect(t, w, child.WatchMoved, "/w/sub/.git/config")
-	expect(t, w, child.WatchDone, "")
+	expect(t, w, child.WatchStays, "")
 }
 
 func TestS09_AKeptNameMadeAnewEndsTheWatch(t *testing.T) {
@@ -213,7 +213,7 @@ func TestS08_ManyNamesDoNotHideOneThatRuns(t *testing.T) {
 	var last child.WatchFrame
 	told, more := false, false
 	w.scout.conn.SetDeadline(time.Now().Add(hang))
-	for last.Kind != child.WatchDone {
+	for last.Kind != child.WatchStays {
 		var err error
 		if last, err = w.Next(); err != nil {
 			t.Fatal(err)

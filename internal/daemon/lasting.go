@@ -14,7 +14,7 @@ import (
 // workspace, for the next one.
 const (
 	lastingTime  = time.Minute // without a command
-	lastingOfUID = 4
+	lastingOfUID = 8
 	lastingInAll = 64
 )
 

@@ -159,8 +159,8 @@ func (s *survey) again(leaves []string) {
 	s.left = leaves
 }
 
-// collect puts what is known together. Where it was known before, each name is
-// looked up again: it may have gone.
+// collect puts what is known together. What was known before a walk has not counted,
+// and each name is looked up again: it may have gone.
 func (s *survey) collect(f *finder, before bool) error {
 	c := collector{f: f, before: before}
 	if s.top == nil {
@@ -177,10 +177,10 @@ type collector struct {
 
 func (c *collector) take(p *surveyed, rel string, depth int) error {
 	f := c.f
-	if c.entries += p.entries; c.entries > f.walk.maxEntries {
+	if c.entries += p.entries; c.before && c.entries > f.walk.maxEntries {
 		return errTooMany
 	}
-	if depth > f.walk.maxDepth {
+	if c.before && depth > f.walk.maxDepth {
 		return &os.PathError{Op: "walk", Path: rel, Err: errTooDeep}
 	}
 	at := folder{name: rel}
