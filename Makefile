@@ -47,6 +47,10 @@ race: ## the end-to-end tests with the daemon under the race detector (root; ten
 test-vm: ## the main job in a VM: Debian's kernel, cgroup v2, AppArmor (root; apt and a minute)
 	@tools/test-vm
 
+.PHONY: test-gvisor
+test-gvisor: ## a jail's network under gVisor, by interception: ports (root; builds runsc the first time)
+	@tools/test-gvisor
+
 .PHONY: without
 without: ## takes the rules of the threat model out, one at a time, and sees a test of each fail (half an hour)
 	go run -C tools ./without

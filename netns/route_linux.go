@@ -36,10 +36,16 @@ func makeLocal(way Interception) (anyIP bool, err error) {
 	if way == Steered {
 		return false, errors.Join(errors.New("addresses cannot be made local here"), err)
 	}
+	return false, makeNamesLocal(h, lo)
+}
+
+// makeNamesLocal makes the addresses local that names stand for, in IPv4: a device's
+// prefix is local as a whole on loopback alone. Everything else is unreachable.
+func makeNamesLocal(h *netlink.Handle, lo netlink.Link) error {
 	for _, r := range localRoutes(lo) {
 		h.RouteDel(r) // left alone, it would lead what is sent into nothing
 	}
-	return false, addAddress(h, lo, netip.PrefixFrom(addrplan.Listen4, addrplan.Names4.Bits()))
+	return addAddress(h, lo, netip.PrefixFrom(addrplan.Listen4, addrplan.Names4.Bits()))
 }
 
 func makeEverythingLocal(h *netlink.Handle, lo netlink.Link) error {
