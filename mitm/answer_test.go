@@ -21,13 +21,18 @@ func TestS24_Answer(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		header http.Header
-		plain  bool
+		form   form
 	}{
-		{"no preference", nil, false},
-		{"anything", http.Header{"Accept": {"*/*"}}, false},
-		{"text", http.Header{"Accept": {"text/html, text/plain;q=0.5"}}, true},
-		{"text and more", http.Header{"Accept": {"text/html,*/*"}}, false},
-		{"git", http.Header{"User-Agent": {"git/2.39.5"}, "Accept": {"*/*"}}, true},
+		{"no preference", nil, formJSON},
+		{"anything", http.Header{"Accept": {"*/*"}}, formJSON},
+		{"text", http.Header{"Accept": {"text/html, text/plain;q=0.5"}}, formPlain},
+		{"text and more", http.Header{"Accept": {"text/html,*/*"}}, formJSON},
+		{"git", http.Header{"User-Agent": {"git/2.39.5"}, "Accept": {"*/*"}}, formPlain},
+		{"kubectl", http.Header{"User-Agent": {"kubectl/v1.32.4 (linux/amd64) kubernetes/59526cd"}, "Accept": {"application/json"}}, formPlain},
+		{"a page in a browser", http.Header{"Sec-Fetch-Dest": {"document"}, "Accept": {"text/html,*/*;q=0.8"}}, formPlain},
+		{"a script's request in a browser", http.Header{"Sec-Fetch-Dest": {"empty"}, "Accept": {"*/*"}}, formJSON},
+		{"npm", http.Header{"User-Agent": {"npm/11.19.1 node/v20.20.2 linux x64"}, "Accept": {"application/json"}}, formNPM},
+		{"pnpm", http.Header{"User-Agent": {"pnpm/9.15.9 npm/? node/v20.20.2 linux x64"}, "Accept": {"*/*"}}, formNPM},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var wire bytes.Buffer
@@ -43,9 +48,23 @@ func TestS24_Answer(t *testing.T) {
 			if resp.StatusCode != 403 || h.Get("X-Omnijail-Code") != "no_rule" || h.Get("X-Omnijail-Id") != "0000002a" {
 				t.Errorf("%d %v", resp.StatusCode, h)
 			}
-			if tt.plain {
+			phrase := `403 Forbidden (omnijail: denied POST api.test/x\u{d}\u{a}X-Evil: 1\u{1b}[2J\u{202e}: no rule allows it; ask the owner: omnijailctl why 0000002a)`
+			if resp.Status != phrase {
+				t.Errorf("the status is %q", resp.Status)
+			}
+			if tt.form == formPlain {
 				if !strings.HasPrefix(h.Get("Content-Type"), "text/plain") || !strings.Contains(body, "omnijailctl why 0000002a") {
 					t.Errorf("%v %q", h, body)
+				}
+				return
+			}
+			if tt.form == formNPM {
+				var got struct {
+					Error  string
+					Detail struct{ Code, ID string }
+				}
+				if err := json.Unmarshal([]byte(body), &got); err != nil || !strings.Contains(got.Error, "no rule allows it; ask the owner: ") || got.Detail.Code != "no_rule" {
+					t.Errorf("%v %+v", err, got)
 				}
 				return
 			}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
-	"strings"
 
 	"github.com/omnijail/omnijail/internal/audit"
 )
@@ -40,15 +39,20 @@ type answer struct {
 	id   string // what the owner asks for; empty when there is no record
 }
 
-// body renders the answer for a client. What to type goes to the owner, never to
-// the program in the jail. message is where gh looks for an error's text.
-func (a answer) body(plain bool) (contentType string, body []byte) {
-	ask := "ask the owner of this jail"
-	if a.id != "" {
-		ask = "ask the owner: omnijailctl why " + a.id
+// ask is what the program in the jail may say to its user. What to type goes to
+// the owner, never to that program.
+func (a answer) ask() string {
+	if a.id == "" {
+		return "ask the owner of this jail"
 	}
-	if plain {
-		return "text/plain; charset=utf-8", fmt.Appendf(nil, "omnijail: %s\n%s\n", a.reason, ask)
+	return "ask the owner: omnijailctl why " + a.id
+}
+
+// body renders the answer for a client. message is where gh looks for an error's
+// text.
+func (a answer) body(f form) (contentType string, body []byte) {
+	if f == formPlain {
+		return "text/plain; charset=utf-8", fmt.Appendf(nil, "omnijail: %s\n%s\n", a.reason, a.ask())
 	}
 	type detail struct {
 		Code   audit.Code `json:"code"`
@@ -57,20 +61,37 @@ func (a answer) body(plain bool) (contentType string, body []byte) {
 		ID     string     `json:"id"`
 		Ask    string     `json:"ask"`
 	}
-	body, err := json.Marshal(struct {
+	message, d := "omnijail: "+a.reason+"; "+a.ask(), detail{a.code, a.reason, a.rule, a.id, a.ask()}
+	var shape any = struct {
 		Message string `json:"message"`
 		Error   detail `json:"error"`
-	}{"omnijail: " + a.reason + "; " + ask, detail{a.code, a.reason, a.rule, a.id, ask}})
+	}{message, d}
+	if f == formNPM {
+		shape = struct {
+			Error  string `json:"error"`
+			Detail detail `json:"detail"`
+		}{message, d}
+	}
+	body, err := json.Marshal(shape)
 	if err != nil {
 		panic(fmt.Sprintf("omnijail: internal error: refusal does not encode: %v", err))
 	}
 	return "application/json", append(body, '\n')
 }
 
+// maxPhrase bounds the words of a status line, in bytes.
+const maxPhrase = 512
+
+// phrase is the words of the status line. wget, pip, apt, Go, aws and Python's
+// libraries show them, and nothing of the body.
+func (a answer) phrase() string {
+	return printable(http.StatusText(a.status)+" (omnijail: "+a.reason+"; "+a.ask()+")", maxPhrase)
+}
+
 // render is the answer's header fields, in their order, and its body, for a
 // request that may be nil: then the head could not be read.
 func (a answer) render(req *http.Request) (fields [][2]string, body []byte) {
-	contentType, body := a.body(wantsPlain(req))
+	contentType, body := a.body(formFor(req))
 	fields = [][2]string{
 		{"Content-Type", contentType},
 		{"Content-Length", strconv.Itoa(len(body))},
@@ -93,7 +114,7 @@ func (a answer) render(req *http.Request) (fields [][2]string, body []byte) {
 // write sends the answer over HTTP/1.
 func (a answer) write(bw *bufio.Writer, req *http.Request, closes bool) error {
 	fields, body := a.render(req)
-	fmt.Fprintf(bw, "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
+	fmt.Fprintf(bw, "HTTP/1.1 %d %s\r\n", a.status, a.phrase())
 	for _, f := range fields {
 		fmt.Fprintf(bw, "%s: %s\r\n", f[0], f[1])
 	}
@@ -103,22 +124,4 @@ func (a answer) write(bw *bufio.Writer, req *http.Request, closes bool) error {
 	bw.WriteString("\r\n")
 	bw.Write(body)
 	return bw.Flush()
-}
-
-// wantsPlain reports whether a client shows text but not JSON: it accepts text
-// only, or it is git, which prints the body of an error when it is text/plain.
-func wantsPlain(req *http.Request) bool {
-	if req == nil {
-		return false
-	}
-	if strings.HasPrefix(req.UserAgent(), "git/") || strings.HasPrefix(req.UserAgent(), "git-lfs/") {
-		return true
-	}
-	types := strings.Split(strings.Join(req.Header.Values("Accept"), ","), ",")
-	for _, t := range types {
-		if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(t)), "text/") {
-			return false
-		}
-	}
-	return true
 }

@@ -35,6 +35,8 @@ type OpenReply struct {
 	Shared []string `json:"shared,omitempty"`
 	// Exposed are those of the grants that no policy named: the command needs them.
 	Exposed []string `json:"exposed,omitempty"`
+	// OwnJava says that the command may run a JDK with a store of its own.
+	OwnJava bool `json:"own_java,omitempty"`
 }
 
 // OpenGrant is one opened grant. Its descriptor is O_PATH.

@@ -258,7 +258,7 @@ func (x *execution) layout(node *trust.Node, grants []jail.OpenGrant) (stage.Lay
 	inside.Groups = spec.OCI.Process.User.AdditionalGids
 	tree, err := node.Compose(trust.Input{
 		CADER: env.answer.CADER, User: inside, Home: home, Shell: "/bin/sh", Git: x.opened.Reply.Git,
-		GitHosts: gitHosts(spec.Bindings, x.j.policy.Load().dropped), Policy: policy.Inside(spec),
+		GitHosts: gitHosts(spec.Bindings, x.j.policy.Load().dropped), Policy: policy.Inside(spec), OwnJava: x.opened.Reply.OwnJava,
 	})
 	if err != nil {
 		return stage.Layout{}, err
@@ -323,6 +323,9 @@ func (x *execution) launch(places []child.Place, backend jail.Backend) (*os.File
 	own := map[string]string{}
 	if !p.Spec.Bare() {
 		own = trust.Environment()
+		if x.opened.Reply.OwnJava {
+			maps.Copy(own, trust.OwnJavaEnvironment(p.Spec.Env.Set))
+		}
 	}
 	for k, v := range x.j.policy.Load().placeholders {
 		own[k] = v

@@ -51,4 +51,7 @@ func place(l *stage.Layout, t trust.Tree) {
 	for _, f := range t.Binds {
 		l.Binds = append(l.Binds, stage.Bind(f))
 	}
+	for _, f := range t.Covers {
+		l.Covers = append(l.Covers, stage.Cover(f))
+	}
 }

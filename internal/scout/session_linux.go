@@ -70,6 +70,7 @@ func (s *session) open() (reply child.OpenReply, files []*os.File, err error) {
 		if reply.Exec, err = s.lookup(string(s.req.Argv0)); err != nil {
 			return reply, nil, err
 		}
+		reply.OwnJava = s.ownJava(reply.Exec)
 	}
 	if reply.Stdio, stdio, err = s.vetStdio(stdio); err != nil {
 		return reply, nil, err

@@ -14,6 +14,7 @@ type Layout struct {
 	Files   []File   // composed, owned by root
 	Links   []Link   // composed
 	Binds   []Bind   // node directories inside the composed trees, read-only
+	Covers  []Cover  // files of the system directories in whose place is a composed one
 	Masks   []ProcMask
 	Grants  []jail.OpenGrant
 	Scratch int64 // bytes of the home; 0 is DefaultScratch
@@ -49,6 +50,10 @@ type Link struct{ Path, Target string }
 
 // Bind is a root-owned directory of the node in a composed tree.
 type Bind struct{ Source, Path string }
+
+// Cover is a file of a system directory, by its canonical path, in whose place the
+// jail has a composed File. One that is not there is left out.
+type Cover struct{ Path, File string }
 
 // ProcMask is a name below /proc that is covered by something empty.
 type ProcMask struct {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/jail"
@@ -141,6 +142,21 @@ func (p *planner) composed() error {
 		}
 		p.dir(b.Path)
 		p.add(Step{Op: OpBind, Path: b.Path, Target: b.Source})
+	}
+	return p.covers()
+}
+
+// covers comes after what is to be covered, and after what covers it.
+func (p *planner) covers() error {
+	for _, c := range p.layout.Covers {
+		of := func(s System) bool { return s.Link == "" && s.Path != c.Path && jail.Within(s.Path, c.Path) }
+		if path.Clean(c.Path) != c.Path || !slices.ContainsFunc(p.layout.System, of) {
+			return fmt.Errorf("%q is no file of a system directory", c.Path)
+		}
+		if !slices.ContainsFunc(p.layout.Files, func(f File) bool { return f.Path == c.File }) {
+			return fmt.Errorf("%q is no composed file", c.File)
+		}
+		p.add(Step{Op: OpCover, Path: c.Path, Target: c.File})
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,4 +180,36 @@ func FuzzMountinfo(f *testing.F) {
 			inspect(mounts, []jail.OpenGrant{{Path: "/ws"}})
 		}
 	})
+}
+
+// TestS26_OnlyFilesOfTheNodesDirectoriesAreCovered: what covers is ours, and what
+// is covered lies where no user has a say.
+func TestS26_OnlyFilesOfTheNodesDirectoriesAreCovered(t *testing.T) {
+	const ca = "/run/omnijail/ca.pem"
+	for _, tc := range []struct {
+		cover Cover
+		ok    bool
+	}{
+		{Cover{"/usr/lib/jvm/x/lib/security/cacerts", ca}, true},
+		{Cover{"/usr", ca}, false},
+		{Cover{"/usr/../home/u/src/ws/x", ca}, false},
+		{Cover{"/bin/x", ca}, false}, // a link
+		{Cover{"/home/u/src/ws/x", ca}, false},
+		{Cover{"/etc/passwd", ca}, false},
+		{Cover{"usr/x", ca}, false},
+		{Cover{"/usr/x", "/etc/shadow"}, false},
+		{Cover{"/usr/x", "/home/u/src/ws/x"}, false},
+		{Cover{"/usr/x", ""}, false},
+	} {
+		l := sample()
+		l.Covers = []Cover{tc.cover}
+		plan, err := NewPlan(l)
+		if (err == nil) != tc.ok {
+			t.Errorf("%+v: %v", tc.cover, err)
+		}
+		want := Step{Op: OpCover, Path: tc.cover.Path, Target: tc.cover.File}.String()
+		if tc.ok && !slices.ContainsFunc(plan.Steps, func(s Step) bool { return s.String() == want }) {
+			t.Errorf("%+v: no step covers it", tc.cover)
+		}
+	}
 }

@@ -17,6 +17,7 @@ const (
 	OpDevice Op = "device" // bind the node's device of the same path
 	OpPts    Op = "pts"    // attach the jail's own devpts
 	OpBind   Op = "bind"   // bind the root-owned Target of the node, read-only
+	OpCover  Op = "cover"  // bind the file Target of the jail, read-only, over a file of the node's, where that is
 	OpGrant  Op = "grant"  // attach the tree of Grant
 	OpNest   Op = "nest"   // attach the tree of Grant onto the name Name of grant Outer
 	OpHold   Op = "hold"   // bind the name onto itself, so that no parent of a protected name is renamed
@@ -63,6 +64,8 @@ func (s Step) String() string {
 		return fmt.Sprintf("tmpfs %s %v size %d%s", s.Path, s.Mode, s.Size, s.owner())
 	case OpBind:
 		return fmt.Sprintf("bind %s from %s", s.Path, s.Target)
+	case OpCover:
+		return fmt.Sprintf("cover %s with %s", s.Path, s.Target)
 	case OpGrant:
 		return fmt.Sprintf("grant %s tree %d", s.Path, s.Grant)
 	case OpNest:

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -43,6 +44,8 @@ func (s *staging) step(step Step) error {
 		return mountAt(s.root, at, s.pts)
 	case OpBind:
 		return s.bind(step, at)
+	case OpCover:
+		return s.cover(step, at)
 	case OpGrant:
 		return s.attachAt(step.Path, s.trees[step.Grant])
 	case OpNest:
@@ -129,6 +132,37 @@ func (s *staging) bind(step Step, at string) error {
 		return err
 	}
 	return mountAndClose(s.root, at, t)
+}
+
+// cover binds a composed file over one of the node's. The directories around that
+// are root's; a package may have taken it away since it was found.
+func (s *staging) cover(step Step, at string) error {
+	target, err := beneath(s.root, at, 0)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(target)
+	var st unix.Stat_t
+	if err := unix.Fstat(target, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return err
+	}
+	source, err := beneath(s.root, strings.TrimPrefix(step.Target, "/"), 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(source)
+	t, err := clone(source, "", 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(t)
+	if err := restrict(t, quiet|unix.MOUNT_ATTR_RDONLY); err != nil {
+		return err
+	}
+	return attach(t, target)
 }
 
 // protect acts on the descriptor that the scout resolved. For the kernel it is a

@@ -2,26 +2,31 @@ package trust
 
 import (
 	"bytes"
+	"encoding/pem"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 )
 
+// hashName is a name in a directory of certificates by subject.
+var hashName = regexp.MustCompile(`^[0-9a-f]{8}\.[0-9]+$`)
+
 // certificates returns the node's directory of certificates by subject hash: its
-// links, and its files that hold certificates and no key. The bundle and Java's
-// store are not in it, they are made anew. hashFree is the first number that the
-// node leaves free for our CA's hash.
-func (r reader) certificates() (t Tree, hashFree int) {
-	entries, err := os.ReadDir(r.host(certsDir))
-	if err != nil {
-		return Tree{}, 0
-	}
+// links, and its files that hold certificates and no key. Where the node has none
+// (RHEL, NixOS), the jail has one all the same, of the roots. hashFree is the first
+// number that is left free for our CA's hash. What storeLinks makes is not in it.
+func (r reader) certificates(roots [][]byte) (t Tree, hashFree int) {
 	taken := map[string]bool{}
+	ours := append(append([]string{debianBundle, certsDir + "/omnijail.pem"}, bundleNames...), keyStoreNames...)
+	entries, _ := os.ReadDir(r.host(certsDir)) // a node without it has its roots elsewhere
 	for _, e := range entries {
 		name := path.Join(certsDir, e.Name())
-		if name == debianBundle || e.Name() == "omnijail.pem" {
+		if slices.Contains(ours, name) {
 			continue
 		}
 		if e.Type()&fs.ModeSymlink != 0 {
@@ -37,10 +42,28 @@ func (r reader) certificates() (t Tree, hashFree int) {
 			taken[e.Name()] = true
 		}
 	}
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(taken)), hashName.MatchString) {
+		t.hashed(roots, taken)
+	}
 	for taken[fmt.Sprintf("%s.%d", subjectHash, hashFree)] {
 		hashFree++
 	}
 	return t, hashFree
+}
+
+// hashed adds each root under its hash.
+func (t *Tree) hashed(roots [][]byte, taken map[string]bool) {
+	count := map[string]int{}
+	for _, der := range roots {
+		hash, err := certificateHash(der)
+		if err != nil {
+			continue // the bundle has it, for who can read it
+		}
+		name := fmt.Sprintf("%s.%d", hash, count[hash])
+		count[hash]++
+		taken[name] = true
+		t.file(path.Join(certsDir, name), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	}
 }
 
 // certificateTarget accepts a link to a neighbour or to a file of a package.

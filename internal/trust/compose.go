@@ -17,6 +17,7 @@ type Input struct {
 	Git      []jail.GitSetting
 	GitHosts []string // hosts whose git@ and ssh:// remotes are rewritten to https
 	Policy   []byte   // what the jail may know of its policy: policy.json
+	OwnJava  bool     // the command may run a JDK that is not the node's
 }
 
 // Group is one line of the group file.
@@ -54,7 +55,7 @@ func (n *Node) Compose(in Input) (Tree, error) {
 	t.file("/etc/machine-id", machineID())
 	t.file("/etc/gitconfig", gitConfig(in.Git, in.GitHosts))
 	t.file(policyFile, in.Policy)
-	if err := n.stores(&t, in.CADER); err != nil {
+	if err := n.stores(&t, in); err != nil {
 		return Tree{}, err
 	}
 	return t, nil

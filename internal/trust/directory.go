@@ -15,9 +15,9 @@ const (
 )
 
 // directory returns a bind of p when everyone may see all that is in it, else
-// copies of what everyone may.
-func (r reader) directory(p string) Tree {
-	w := walk{reader: r, clean: true}
+// copies of what everyone may; copies in any case when it is shared.
+func (r reader) directory(p string, shared bool) Tree {
+	w := walk{reader: r, clean: !shared}
 	w.directory(p, 0)
 	if w.clean {
 		return Tree{Binds: []Bind{{Source: p, Path: p}}}

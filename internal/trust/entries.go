@@ -21,9 +21,13 @@ var nodeEntries = []string{
 // node, its people or its keys.
 var ownEntries = []string{
 	"passwd", "group", "nsswitch.conf", "hosts", "hostname", "resolv.conf", "machine-id", "gitconfig",
-	"ssl", "pki", "ca-certificates", "shadow", "gshadow", "subuid", "subgid", "sudoers", "sudoers.d", "ssh",
+	"ssl", "pki", "ca-certificates", "firefox", "shadow", "gshadow", "subuid", "subgid", "sudoers", "sudoers.d", "ssh",
 	"environment", "environment.d", "fstab", "mtab", "cron.d", "systemd", "security", "pam.d", "omnijail",
 }
+
+// sharedEntries are directories in which there is something of ours too, so that
+// they are never bound.
+var sharedEntries = []string{"chromium", "opt", "brave"}
 
 // wanted returns the names below /etc to take: those on the list, and each first
 // component that a link under /usr leads to. Debian's Maven and JDK do not start
@@ -61,7 +65,7 @@ func (r reader) entry(name string) (t Tree) {
 		}
 	}
 	if st.IsDir() {
-		return r.directory(p)
+		return r.directory(p, slices.Contains(sharedEntries, name))
 	}
 	if data, err := r.copyFile(p); err == nil && !secretContent(data) {
 		t.file(p, data)

@@ -9,7 +9,7 @@ import (
 // bundleSources are where distributions keep the PEM bundle, in the order in
 // which they are tried.
 var bundleSources = []string{
-	debianBundle,
+	debianBundle, // and Alpine's, NixOS's
 	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
 	"/etc/pki/tls/certs/ca-bundle.crt",
 	"/etc/ssl/ca-bundle.pem",

@@ -9,13 +9,13 @@ import (
 // Node is the node's part of every jail's /etc: read once, shared by all jails,
 // never changed.
 type Node struct {
-	tree          Tree
-	bundle        []byte // PEM of the node's roots
-	bundleNames   []string
-	keyStore      keyStore
-	keyStoreNames []string
-	hashFree      int // first number free under subjectHash
-	stamp         stamp
+	tree     Tree
+	bundle   []byte // PEM of the node's roots
+	keyStore keyStore
+	java     bool     // the node has a JDK
+	jdks     []string // stores of JDKs that are files of their own
+	hashFree int      // first number free under subjectHash
+	stamp    stamp
 }
 
 // Snapshot reads what jails get of this node's /etc.
@@ -30,13 +30,13 @@ func snapshot(root string) (*Node, error) {
 		return nil, err
 	}
 	n.bundle, n.keyStore = bundle, newKeyStore(roots)
-	n.bundleNames = r.present(bundleNames)
-	n.keyStoreNames = r.present(keyStoreNames)
-	certs, hashFree := r.certificates()
-	n.tree.add(certs)
+	n.java, n.jdks = r.java()
+	certs, hashFree := r.certificates(roots)
 	n.hashFree = hashFree
+	n.storeLinks(&n.tree)
+	n.tree.add(certs)
 	for _, name := range r.wanted() {
-		n.tree.add(r.entry(name))
+		n.tree.add(r.entry(name).except(chromiumNames))
 	}
 	return n, nil
 }
@@ -52,8 +52,8 @@ func (n *Node) Tree() Tree { return n.tree }
 func (n *Node) Stale() bool { return n.stamp != (reader{root: "/"}).stamp() }
 
 // stamp changes when a file of /etc or of the certificates is replaced, which is
-// how packages and ldconfig write.
-type stamp struct{ etc, certs, cache, pki int64 }
+// how packages and ldconfig write, and when a JDK comes or goes.
+type stamp struct{ etc, certs, cache, pki, java int64 }
 
 func (r reader) stamp() stamp {
 	at := func(name string) int64 {
@@ -63,16 +63,7 @@ func (r reader) stamp() stamp {
 		}
 		return st.ModTime().UnixNano()
 	}
-	return stamp{at("/etc"), at(certsDir), at("/etc/ld.so.cache"), at("/etc/pki/ca-trust/extracted/pem")}
-}
-
-func (r reader) present(names []string) (there []string) {
-	for _, name := range names {
-		if _, err := os.Lstat(r.host(name)); err == nil {
-			there = append(there, name)
-		}
-	}
-	return there
+	return stamp{at("/etc"), at(certsDir), at("/etc/ld.so.cache"), at("/etc/pki/ca-trust/extracted/pem"), at("/usr/lib/jvm")}
 }
 
 // reader reads below a root directory, which is / outside of tests.

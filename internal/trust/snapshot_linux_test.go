@@ -139,6 +139,13 @@ func TestNoPathTwice(t *testing.T) {
 		"/etc/pki/java/cacerts":                             "->/etc/pki/ca-trust/extracted/java/cacerts",
 		"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem": "x",
 		"/usr/share/x":                                      "->/etc/hosts",
+		"/usr/share/vendor":                                 "->/etc/opt/vendor",
+		"/etc/opt/vendor/x":                                 "x",
+		"/etc/ssl/certs/ca-bundle.crt":                      "->/nix/store/x",
+		"/etc/firefox/policies/policies.json":               "x",
+		"/usr/share/firefox":                                "->/etc/firefox",
+		chromiumNames[0]:                                    "x",
+		"/etc/chromium/other":                               "x",
 	})
 	tree := compose(t, root)
 	seen := map[string]bool{}
@@ -154,7 +161,10 @@ func TestNoPathTwice(t *testing.T) {
 		"/etc/ssl/certs/" + subjectHash + ".1": "->omnijail.pem",
 		"/etc/ssl/cert.pem":                    "->" + bundleFile,
 		"/etc/pki/tls/certs/ca-bundle.crt":     "->" + bundleFile,
-		"/etc/pki/java/cacerts":                "->/etc/pki/ca-trust/extracted/java/cacerts",
+		"/etc/pki/java/cacerts":                "->" + keyStoreFile,
+		"/etc/ssl/certs/ca-bundle.crt":         "->" + bundleFile,
+		chromiumNames[0]:                       "->" + chromiumFile,
+		"/etc/chromium/other":                  "x",
 	} {
 		if got[p] != want {
 			t.Errorf("%s is %q, want %q", p, got[p], want)

@@ -1,14 +1,18 @@
 package trust
 
-import "io/fs"
+import (
+	"io/fs"
+	"slices"
+)
 
 // Tree is a composed part of a jail's file system. All paths are absolute in the
 // jail; their parents are directories of mode 0755 that belong to root, as
 // everything in a Tree does. No path stands in it twice.
 type Tree struct {
-	Files []File
-	Links []Link
-	Binds []Bind
+	Files  []File
+	Links  []Link
+	Binds  []Bind
+	Covers []Cover
 }
 
 // File is a regular file. Data may be shared between trees and must not be changed.
@@ -24,6 +28,13 @@ type Link struct{ Path, Target string }
 // Bind is a directory of the node, to be bound read-only with all that is in it.
 type Bind struct{ Source, Path string }
 
+// Cover is a regular file of the node, outside of what is composed, in whose place
+// the jail has a file of the tree. One that has gone meanwhile is left.
+type Cover struct {
+	Path string // canonical
+	File string // Path of a File
+}
+
 const readable fs.FileMode = 0o644
 
 func (t *Tree) file(path string, data []byte) {
@@ -36,4 +47,12 @@ func (t *Tree) add(o Tree) {
 	t.Files = append(t.Files, o.Files...)
 	t.Links = append(t.Links, o.Links...)
 	t.Binds = append(t.Binds, o.Binds...)
+	t.Covers = append(t.Covers, o.Covers...)
+}
+
+// except returns t without what lies at paths.
+func (t Tree) except(paths []string) Tree {
+	t.Files = slices.DeleteFunc(t.Files, func(f File) bool { return slices.Contains(paths, f.Path) })
+	t.Links = slices.DeleteFunc(t.Links, func(l Link) bool { return slices.Contains(paths, l.Path) })
+	return t
 }
