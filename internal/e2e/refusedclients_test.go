@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -43,10 +42,6 @@ var refused = []struct {
 	{"kubectl", `kubectl --token x --server https://api.example.test get --raw /x`, "GET api.example.test/x", shown, `"GET api.example.test/open", clients.yaml:7`},
 	{"Chromium", chromium + ` https://api.example.test/x 2>/dev/null; exit 1`, "GET api.example.test/x", shown, `"GET api.example.test/open", clients.yaml:7`},
 }
-
-// chromium prints a page as a person would see it. It has no sandbox of its own
-// here: a jail nests none without a weakening.
-const chromium = `chromium --headless --disable-gpu --no-first-run --no-sandbox --dump-dom`
 
 // shown stands for the reason in full, and for whom to ask.
 const shown = "the reason"
@@ -107,23 +102,3 @@ func notOurs(stderr string) string {
 
 // unescape undoes JSON's and HTML's ways with a quotation mark.
 func unescape(s string) string { return strings.NewReplacer(`\"`, `"`, "&quot;", `"`).Replace(s) }
-
-// TestABrowserLoadsAnInterceptedPage: Chromium asks no store of the system's, and is
-// told of the jail's CA by a policy of its administrator.
-func TestABrowserLoadsAnInterceptedPage(t *testing.T) {
-	t.Parallel()
-	n := NewNode(t, Options{Policy: map[string]string{"clients": clientsPolicy}})
-	n.Lab.Serve("api.example.test", n.Lab.Private(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		w.Write([]byte(`<p>closed</p><script>document.querySelector("p").textContent = "open"</script>`))
-	})))
-	o := n.client(t, n.Workspace(t, Alice, nil), "sh", "-c", chromium+" https://api.example.test/page 2>/dev/null").Want(t, 0)
-	if !strings.Contains(o.Stdout, "<p>open</p>") {
-		t.Errorf("%+v", o)
-	}
-	for _, s := range n.Lab.Seen() {
-		if !s.Authorized {
-			t.Errorf("the upstream saw %+v", s)
-		}
-	}
-}
