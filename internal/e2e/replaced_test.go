@@ -105,3 +105,24 @@ func TestS09_AFileReplacedOutsideEndsTheCommand(t *testing.T) {
 		})
 	}
 }
+
+// The mount tables alone tell, while the scout that watches for names stands still:
+// whoever has the caller's uid outside can stop it.
+func TestS09_AReplacedFileIsMissedByNobody(t *testing.T) {
+	s := newScene(t, killNode(t), 3202)
+	s.atWork(t)
+	for _, g := range s.live(t) {
+		for _, pid := range group(s.groups.dir + "/" + g).members() {
+			if strings.HasPrefix(g, "scout-") && hasServed(pid) {
+				s.stop(t, mustHold(t, pid))
+			}
+		}
+	}
+	if len(s.stopped) == 0 {
+		t.Fatal("no scout watches")
+	}
+	replace(t, filepath.Join(s.ws, ".env"), "SECRET=2\n", int(s.uid))
+	s.command.wait(t)
+	s.resume(t)
+	s.run.finish(t).WantReason(t, filepath.Join(s.ws, ".env")+" was replaced outside")
+}
