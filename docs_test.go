@@ -80,15 +80,7 @@ var testName = regexp.MustCompile(`Test[AS]\d{2,3}_\w+`)
 
 // Each promise of the threat model names the test that holds it.
 func TestThreatModelNamesTestsThatExist(t *testing.T) {
-	exist := map[string]bool{}
-	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	walk(t, func(path string, text string) {
-		if strings.HasSuffix(path, "_test.go") {
-			for _, m := range declared.FindAllStringSubmatch(text, -1) {
-				exist[m[1]] = true
-			}
-		}
-	}, ".go")
+	exist := declaredTests(t)
 	named := testName.FindAllString(readDoc(t, "docs/threat-model.md"), -1)
 	if len(named) == 0 {
 		t.Fatal("the threat model names no test")
