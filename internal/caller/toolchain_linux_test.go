@@ -70,6 +70,11 @@ func TestS20_ToolchainsAreShown(t *testing.T) {
 				map[string]string{".local/bin/black": "HOME/.local/share/uv/tools/black/bin/black",
 					".local/share/uv/tools/black/bin/python": "HOME/.local/share/uv/python/cpython-3.12-linux/bin/python3.12"}},
 			"HOME/.local/bin", "black", ".local/share/uv/tools/black/bin/black", []string{".local/share/uv/tools/black", ".local/share/uv/python"}},
+		"an environment with a copy of the interpreter": {
+			layout{map[string]string{".local/share/uv/python/cpython-3.12-linux/bin/python3.12": elf,
+				".local/share/uv/tools/black/pyvenv.cfg": "version = 3.12\nHome = HOME/.local/share/uv/python/cpython-3.12-linux/bin\nhome = /elsewhere\n",
+				".local/share/uv/tools/black/bin/black":  "#!HOME/.local/share/uv/tools/black/bin/python\n", ".local/share/uv/tools/black/bin/python": elf}, nil},
+			"HOME/.local/share/uv/tools/black/bin", "black", ".local/share/uv/tools/black/bin/black", []string{".local/share/uv/tools/black", ".local/share/uv/python"}},
 		"uv itself": {
 			layout{map[string]string{".local/bin/uv": elf, ".local/share/uv/python/x": ""}, nil},
 			"HOME/.local/bin", "uv", ".local/bin/uv", []string{".local/bin/uv", ".local/share/uv/python"}},
@@ -260,6 +265,35 @@ func TestS20_AVirtualEnvironmentOfAToolchain(t *testing.T) {
 	r.Argv0, r.Path = []byte("python"), dir+"/home/venvs/e/bin"
 	_, err := open(t, Options{Request: r})
 	refused(t, err, "not_visible", "read_paths: ["+dir+"/home/venvs/e]")
+}
+
+// What pyvenv.cfg says is followed where no jail has written it.
+func TestS20_APlantedHomeOfPython(t *testing.T) {
+	dir := playground(t)
+	layout{files: map[string]string{
+		"home/.pyenv/versions/3.12/bin/python3.12": elf, "home/clients/acme/bin/x": "", "w/.venv/bin/python": elf, "w/.venv/bin/ruff": elf,
+	}}.make(t, dir)
+	r := request(dir)
+	r.View.Visible = []string{".venv"}
+	for home, show := range map[string]string{"/home/.pyenv/versions/3.12/bin": "/home/.pyenv/versions/3.12", "/home/clients/acme/bin": "/home/clients/acme"} {
+		write(t, dir, "w/.venv/pyvenv.cfg", 0o644, "home = "+dir+home+"\n")
+		r.View.Grants[0].Write = true
+		r.Argv0 = []byte(".venv/bin/python")
+		_, err := open(t, Options{Request: r})
+		refused(t, err, "not_visible", "outside of what the jail sees", "read_paths: ["+dir+show+"]")
+		r.Argv0 = []byte(".venv/bin/ruff") // needs no Python
+		wantShown(t, mustOpen(t, r), dir+"/home", nil)
+	}
+	r.View.Grants[0].Write = false
+	r.Argv0 = []byte(".venv/bin/python")
+	_, err := open(t, Options{Request: r}) // no toolchain's place
+	refused(t, err, "not_visible", "read_paths: ["+dir+"/home/")
+	write(t, dir, "w/.venv/pyvenv.cfg", 0o644, "home = "+dir+"/home/.pyenv/versions/3.12/bin\n")
+	wantShown(t, mustOpen(t, r), dir+"/home", []string{".pyenv/versions/3.12"})
+	for _, text := range []string{"home = /nowhere/bin\n", "home = bin\n", "home\n", "home = /usr/bin\n"} {
+		write(t, dir, "w/.venv/pyvenv.cfg", 0o644, text)
+		wantShown(t, mustOpen(t, r), dir+"/home", nil)
+	}
 }
 
 func TestS20_AboveAMaskAndNotInAWritableTree(t *testing.T) {

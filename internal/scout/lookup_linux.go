@@ -46,6 +46,9 @@ func (s *session) lookup(argv0 string) (string, error) {
 	if !utf8.ValidString(exec) {
 		return "", notExecutable(found, errors.New("its path is not UTF-8"))
 	}
+	if err := s.admitPythonHome(exec); err != nil {
+		return "", err
+	}
 	return exec, s.admitInterpreter(last)
 }
 

@@ -53,7 +53,10 @@ func (s *session) admitNamed(p string, written bool) (string, error) {
 	if err != nil {
 		return "", nil
 	}
-	_, err = s.admit(places, written)
+	called, err := s.admit(places, written)
+	if err == nil {
+		err = s.admitPythonHome(called)
+	}
 	return places[len(places)-1].path, err
 }
 
