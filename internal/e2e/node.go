@@ -40,6 +40,10 @@ const hang = 60 * time.Second
 // own: OMNIJAIL_E2E_BACKEND=linux_landlock go test ./internal/e2e
 const backendVariable = "OMNIJAIL_E2E_BACKEND"
 
+// interceptionVariable has the whole suite run with another interception than the
+// node's own: OMNIJAIL_E2E_INTERCEPTION=ports go test ./internal/e2e
+const interceptionVariable = "OMNIJAIL_E2E_INTERCEPTION"
+
 // Options change a Node from its defaults.
 type Options struct {
 	Config map[string]any                // keys laid over the configuration
@@ -171,6 +175,9 @@ func (n *Node) configure(t testing.TB, o Options) {
 	}
 	if b := os.Getenv(backendVariable); b != "" {
 		c["backend"] = b
+	}
+	if way := os.Getenv(interceptionVariable); way != "" {
+		c["interception"] = way
 	}
 	maps.Copy(c, o.Config)
 	b, err := json.Marshal(c) // JSON is YAML
