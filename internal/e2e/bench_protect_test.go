@@ -3,11 +3,13 @@ package e2e
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 )
 
 // BenchmarkProtected: what hidden and protected names, and files to look through,
-// add to a command in a writable workspace. The last is an empty one.
+// add to a command in a writable workspace: one in which another has just run, and
+// one, first, of which no scout knows anything. The last is an empty one.
 func BenchmarkProtected(b *testing.B) {
 	n := NewNode(b, Options{NoLab: true})
 	repository := func(files map[string]string, at string) {
@@ -26,16 +28,22 @@ func BenchmarkProtected(b *testing.B) {
 		name  string
 		files map[string]string
 		dirs  int // with 100,000 files in them
+		first bool
 	}{
-		{"repository", one, 0}, {"200-masks", masks, 0}, {"50-repositories", nested, 0},
-		{"100k-files-2k-dirs", nil, 2000}, {"100k-files-10k-dirs", nil, 10000}, {"empty", nil, 0},
+		{"repository", one, 0, false}, {"200-masks", masks, 0, false}, {"50-repositories", nested, 0, false},
+		{"100k-files-2k-dirs", nil, 2000, false}, {"100k-files-2k-dirs-first", nil, 2000, true},
+		{"100k-files-10k-dirs", nil, 10000, false}, {"empty", nil, 0, false},
 	} {
 		dir := n.Workspace(b, Alice, c.files)
 		if c.dirs > 0 {
 			n.outside(b, dir, `seq -f d%g 0 $(($1 - 1)) | xargs mkdir && seq 0 99999 | awk -v n=$1 '{print "d" $1 % n "/" $1}' | xargs touch`, fmt.Sprint(c.dirs))
 		}
 		all = append(all, &contender{name: c.name, every: 1, run: func() func() {
-			cmd := n.Command(b, Ctl{UID: Alice, Dir: dir, Args: []string{"exec", "--write", dir, "--", "true"}})
+			args := []string{"exec", "--write", dir, "--", "true"}
+			if c.first { // another grant, and it is not the request that a scout stayed for
+				args = slices.Insert(args, 1, "--read", n.Workspace(b, Alice, nil))
+			}
+			cmd := n.Command(b, Ctl{UID: Alice, Dir: dir, Args: args})
 			if out, err := cmd.CombinedOutput(); err != nil {
 				b.Fatalf("%v: %s", err, out)
 			}
