@@ -20,15 +20,21 @@ const (
 
 // lasting are the scouts that stay. Each is the process of one caller, and serves
 // only that caller's requests for the same files: the key says which.
-type lasting struct {
+type lasting[S stayer] struct {
 	time   time.Duration
 	mu     sync.Mutex
-	scouts []*lastingScout // the one that served last is last
+	scouts []*lastingOne[S] // the one that served last is last
 	closed bool
 }
 
-type lastingScout struct {
-	*scout
+// stayer is a scout.
+type stayer interface {
+	Alive() bool
+	Close() error // waits for its death
+}
+
+type lastingOne[S stayer] struct {
+	scout S
 	uid   uint32
 	key   string
 	timer *time.Timer
@@ -45,21 +51,21 @@ func lastingKey(p *Plan) string {
 	return string(sum[:])
 }
 
-// take returns a scout that stayed for this and says that it is there, nil for none.
-func (l *lasting) take(ctx context.Context, key string, here func(context.Context, *scout) error) *scout {
+// take returns a scout that stayed for this and says that it is there.
+func (l *lasting[S]) take(key string, here func(S) error) (s S, ok bool) {
 	for {
-		s := l.pick(key)
-		if s == nil {
-			return nil
+		one := l.pick(key)
+		if one == nil {
+			return s, false
 		}
-		if s.Alive() && here(ctx, s.scout) == nil {
-			return s.scout
+		if one.scout.Alive() && here(one.scout) == nil {
+			return one.scout, true
 		}
-		go s.Close() // which waits for its death
+		go one.scout.Close()
 	}
 }
 
-func (l *lasting) pick(key string) *lastingScout {
+func (l *lasting[S]) pick(key string) *lastingOne[S] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := len(l.scouts) - 1; i >= 0; i-- {
@@ -71,7 +77,7 @@ func (l *lasting) pick(key string) *lastingScout {
 }
 
 // remove takes a scout out. The caller holds mu.
-func (l *lasting) remove(i int) *lastingScout {
+func (l *lasting[S]) remove(i int) *lastingOne[S] {
 	s := l.scouts[i]
 	l.scouts = append(l.scouts[:i:i], l.scouts[i+1:]...)
 	s.timer.Stop()
@@ -80,7 +86,7 @@ func (l *lasting) remove(i int) *lastingScout {
 
 // put keeps a scout, or ends it where there are too many: of its own user's the
 // oldest makes room, of others' none.
-func (l *lasting) put(s *scout, uid uint32, key string) error {
+func (l *lasting[S]) put(s S, uid uint32, key string) error {
 	l.mu.Lock()
 	oldest, of := -1, 0
 	for i, other := range l.scouts {
@@ -90,7 +96,7 @@ func (l *lasting) put(s *scout, uid uint32, key string) error {
 			}
 		}
 	}
-	var old *lastingScout
+	var old *lastingOne[S]
 	if of >= lastingOfUID {
 		old = l.remove(oldest)
 	}
@@ -98,23 +104,23 @@ func (l *lasting) put(s *scout, uid uint32, key string) error {
 		l.mu.Unlock()
 		return s.Close()
 	}
-	kept := &lastingScout{scout: s, uid: uid, key: key}
+	kept := &lastingOne[S]{scout: s, uid: uid, key: key}
 	kept.timer = time.AfterFunc(l.time, func() { l.expire(kept) })
 	l.scouts = append(l.scouts, kept)
 	l.mu.Unlock()
 	if old != nil {
-		return old.Close()
+		return old.scout.Close()
 	}
 	return nil
 }
 
-func (l *lasting) expire(s *lastingScout) {
+func (l *lasting[S]) expire(one *lastingOne[S]) {
 	l.mu.Lock()
 	for i, other := range l.scouts {
-		if other == s {
+		if other == one {
 			l.remove(i)
 			l.mu.Unlock()
-			s.Close()
+			one.scout.Close()
 			return
 		}
 	}
@@ -122,15 +128,15 @@ func (l *lasting) expire(s *lastingScout) {
 }
 
 // close ends them all. None is kept after it.
-func (l *lasting) close() {
+func (l *lasting[S]) close() {
 	l.mu.Lock()
 	l.closed = true
 	scouts := l.scouts
 	l.scouts = nil
 	l.mu.Unlock()
-	for _, s := range scouts {
-		s.timer.Stop()
-		s.Close()
+	for _, one := range scouts {
+		one.timer.Stop()
+		one.scout.Close()
 	}
 }
 
@@ -138,17 +144,15 @@ func (l *lasting) close() {
 // waits. It goes back, or ends, with x.
 func (x *execution) scoutFor(ctx context.Context, watch bool) (*scout, error) {
 	m, p := x.m, x.plan
-	key := ""
+	key, found := "", false
+	var s *scout
 	if watch {
 		key = lastingKey(p)
-	}
-	var s *scout
-	if key != "" {
-		s = m.lasting.take(ctx, key, func(ctx context.Context, s *scout) error {
+		s, found = m.lasting.take(key, func(s *scout) error {
 			return s.Here(ctx, caller.Child{Init: m.cfg.Init, Caller: p.Caller, Group: s.group}, p.User)
 		})
 	}
-	if s == nil {
+	if !found {
 		var err error
 		if s, err = m.takeScout(); err != nil {
 			return nil, err

@@ -73,7 +73,7 @@ type Manager struct {
 
 	prepared *stock[*root]
 	scouts   *stock[*scout]
-	lasting  *lasting
+	lasting  *lasting[*scout]
 	mounts   *mountwatch.Watcher
 	scoutNo  atomic.Uint64
 	caches   *cacheKeeper
@@ -96,7 +96,7 @@ func New(cfg Config) (*Manager, error) {
 		cfg:    cfg, auditor: newAuditor(cfg.Journal, cfg.Log), metrics: newMetrics(), node: node,
 		jails: map[jail.ID]*liveJail{}, perUID: map[uint32]int{}, procs: map[egressKey]*egressProc{},
 		alive: map[*egressProc]bool{}, starting: map[egressKey]*sync.Mutex{}, failures: map[egressKey][]time.Time{},
-		memory: idle.New(), closed: make(chan struct{}), lasting: &lasting{time: lastingTime},
+		memory: idle.New(), closed: make(chan struct{}), lasting: &lasting[*scout]{time: lastingTime},
 	}
 	if cfg.Fence != nil {
 		if err := m.tend(m.closed); err != nil {
