@@ -10,6 +10,11 @@
 // every address. Other datagrams are refused by the kernel at once, ICMP echo is
 // not answered, MPTCP is off, and a jail may bind any port.
 //
+// That is a namespace which is Steered. ByPort, where the kernel has no sk_lookup,
+// there are no listeners until Open makes one for each port that rules name; those
+// ports are taken from the jail, and connections to others are refused unseen. The
+// rest is the same, as far as the kernel has it: see makeLocal.
+//
 // The namespace belongs to the initial user namespace, so no capability that a
 // jail could gain in a user namespace of its own says anything here.
 //

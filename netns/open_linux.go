@@ -2,7 +2,6 @@ package netns
 
 import (
 	"net/netip"
-	"os"
 	"slices"
 )
 
@@ -34,27 +33,27 @@ func (n *Net) Open(o Opening) error {
 // open makes the sockets in the calling thread's namespace. After an error those
 // that were made are still returned, for Close.
 func (o Opening) open(families []family) (s Sockets, err error) {
-	if err = addAddresses(o.Addresses); err != nil {
+	if err := addAddresses(o.Addresses); err != nil {
 		return s, err
-	}
-	add := func(list *[]*os.File, f *os.File, e error) {
-		if e == nil {
-			*list = append(*list, f)
-		} else if err == nil {
-			err = e
-		}
 	}
 	for _, fam := range families {
 		for _, port := range o.Ports {
-			f, e := listen(fam.wildcard, port)
-			add(&s.TCP, f, e)
+			f, err := listen(fam.wildcard, port)
+			if err != nil {
+				return s, err
+			}
+			s.TCP = append(s.TCP, f)
 		}
-		if o.Proxy {
-			f, e := listenLoopback(fam.loopback, ProxyPort)
-			add(&s.Proxy, f, e)
+		if !o.Proxy {
+			continue
 		}
+		f, err := listenLoopback(fam.loopback, ProxyPort)
+		if err != nil {
+			return s, err
+		}
+		s.Proxy = append(s.Proxy, f)
 	}
-	if err == nil && o.Packets {
+	if o.Packets {
 		s.Packets, err = packets()
 	}
 	return s, err
