@@ -2,14 +2,11 @@ package scout
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/seqpacket"
@@ -57,7 +54,7 @@ func serveOpen(conn *seqpacket.Conn, ask child.ScoutAsk, client []*os.File, own 
 		if err != nil || !going || !d.kept {
 			return err
 		}
-		if going, err = d.serveWatch(conn, ask.As); err != nil || !going {
+		if going, err = d.watch(conn, ask.As); err != nil || !going {
 			return err
 		}
 		if ask, client, err = d.next(conn, ask.As); err != nil {
@@ -66,8 +63,8 @@ func serveOpen(conn *seqpacket.Conn, ask child.ScoutAsk, client []*os.File, own 
 	}
 }
 
-// serveWatch takes the order to watch. going says that the scout stays.
-func (d *desk) serveWatch(conn *seqpacket.Conn, as child.Credential) (going bool, err error) {
+// watch takes the order to watch. going says that the scout stays.
+func (d *desk) watch(conn *seqpacket.Conn, as child.Credential) (going bool, err error) {
 	var ask child.ScoutAsk
 	files, err := conn.Recv(&ask)
 	if err != nil {
@@ -112,79 +109,6 @@ func checkAgain(ask child.ScoutAsk, as child.Credential) error {
 	return checkAsk(ask)
 }
 
-// findAll looks through the writable grants: where they are known, at what has
-// changed, and in any doubt at all of them anew.
-func (s *session) findAll() (found []*finder, err error) {
-	var gs []*grant
-	for _, g := range s.grants {
-		if g.dir && g.write {
-			gs = append(gs, g)
-		}
-	}
-	if s.desk.knows(s, gs) {
-		for _, g := range gs {
-			f, err := s.findAgain(g, s.desk.surveys[g.path])
-			if err != nil {
-				break
-			}
-			found = append(found, f)
-		}
-		if len(found) == len(gs) && !s.desk.notifier.doubt {
-			s.desk.notifier.stale = nil
-			return found, nil
-		}
-	}
-	s.desk.clear()
-	found = nil
-	for _, g := range gs {
-		f, err := s.find(g)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, f)
-	}
-	return found, nil
-}
-
-// knows reports whether exactly these grants are known, and takes in what has
-// happened in them.
-func (d *desk) knows(s *session, gs []*grant) bool {
-	d.notifier.drain()
-	if d.notifier.fd < 0 || d.notifier.doubt || len(gs) != len(d.surveys) {
-		return false
-	}
-	for _, g := range gs {
-		known := d.surveys[g.path]
-		_, mount, err := fdinfo(g.file)
-		if err != nil || known == nil || known.scope != s.scope() || known.id != g.id || known.mount != mount ||
-			known.apart || !s.mounts.whole(mount, g) {
-			return false
-		}
-	}
-	return true
-}
-
-// scope says what was looked for.
-func (s *session) scope() string {
-	v := &s.req.View
-	return fmt.Sprintf("%q %+v %d %d", v.ReadOnly, v.Protect, v.ScanMax, v.ScanDepth)
-}
-
-// keep notes what f has found out.
-func (d *desk) keep(s *session, f *finder) error {
-	if !d.kept {
-		return nil
-	}
-	_, mount, err := fdinfo(f.grant.file)
-	if err != nil {
-		return err
-	}
-	f.survey.scope, f.survey.id, f.survey.mount = s.scope(), f.grant.id, mount
-	f.survey.whole = s.mounts.whole(mount, f.grant)
-	d.surveys[f.grant.path] = f.survey
-	return nil
-}
-
 // stays reports whether what is known is worth keeping, and is all that is kept.
 func (d *desk) stays() bool {
 	if d.notifier.fd < 0 || d.notifier.doubt || len(d.surveys) == 0 {
@@ -203,42 +127,4 @@ func (d *desk) stays() bool {
 	}
 	limit, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	return err == nil && size <= min(mostPlaces, limit/shareOfLimit) && d.clean()
-}
-
-// clean reports whether no descriptor is open but those from before and the inotify:
-// one of a client's that stayed here would keep its pipe from ending.
-func (d *desk) clean() bool {
-	now := openFiles()
-	for fd, to := range now {
-		// The runtime polls with two of its own.
-		if fd != d.notifier.fd && d.own[fd] != to && to != "anon_inode:[eventpoll]" && to != "anon_inode:[eventfd]" {
-			return false
-		}
-	}
-	return len(now) > 0
-}
-
-// openFiles are the descriptors of this process, and what each is; none if that
-// cannot be told.
-func openFiles() map[int]string {
-	const dir = "/proc/self/fd/"
-	names, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	open := map[int]string{}
-	for _, e := range names {
-		fd, err := strconv.Atoi(e.Name())
-		if err != nil {
-			return nil
-		}
-		to, err := os.Readlink(dir + e.Name())
-		if err != nil && !errors.Is(err, unix.ENOENT) { // the listing's own has gone
-			return nil
-		}
-		if err == nil {
-			open[fd] = to
-		}
-	}
-	return open
 }

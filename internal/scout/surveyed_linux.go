@@ -18,17 +18,6 @@ type surveyed struct {
 	listing
 }
 
-// listing is what matters of the names in one directory.
-type listing struct {
-	entries int64
-	isGit   bool
-	special bool     // a program outside, or git, may make something of a name in it
-	git     []string // names that matter where it is git's
-	named   []string // protected by name
-	files   []string // .git where it is no directory
-	doors   []string // Unix sockets and FIFOs
-}
-
 func (p *surveyed) depth() (n int) {
 	for ; p.parent != nil; p = p.parent {
 		n++
