@@ -61,6 +61,11 @@ func (w *Watch) Frozen() error {
 	return w.scout.conn.SendFrame([]byte{child.OrderFrozen})
 }
 
+// Restaged tells the scout that what covered a name is there again.
+func (w *Watch) Restaged() error {
+	return w.scout.conn.SendFrame([]byte{child.OrderRestaged})
+}
+
 // Calm lets Next wait for ever again.
 func (w *Watch) Calm() { w.scout.conn.SetDeadline(time.Time{}) }
 

@@ -14,6 +14,7 @@ type ScoutAsk struct {
 	Watch     *WatchRequest   `json:"watch,omitempty"`
 	Gate      *GateRequest    `json:"gate,omitempty"`
 	Cache     *CacheRequest   `json:"cache,omitempty"`
+	Restore   *RestoreRequest `json:"restore,omitempty"`
 	// Again asks a scout that has stayed whether it is still there: it answers with
 	// ScoutHere, and is then asked to open.
 	Again bool `json:"again,omitempty"`

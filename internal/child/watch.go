@@ -13,10 +13,13 @@ type WatchRequest struct {
 	Detect bool `json:"detect,omitempty"`
 	// GitConfig leaves the configuration of git directories that were there before
 	// to the command.
-	GitConfig bool        `json:"git_config,omitempty"`
-	Home      string      `json:"home"`              // of the caller, for ~ in a git configuration
-	Protect   []string    `json:"protect,omitempty"` // patterns that the policy protects besides
-	Roots     []WatchRoot `json:"roots"`
+	GitConfig bool `json:"git_config,omitempty"`
+	// Restage has the watch go on after a kept name was made anew outside, once it
+	// has OrderRestaged.
+	Restage bool        `json:"restage,omitempty"`
+	Home    string      `json:"home"`              // of the caller, for ~ in a git configuration
+	Protect []string    `json:"protect,omitempty"` // patterns that the policy protects besides
+	Roots   []WatchRoot `json:"roots"`
 }
 
 // WatchRoot is a granted directory.
@@ -32,8 +35,9 @@ type WatchRoot struct {
 
 // The orders of the daemon to a scout that watches.
 const (
-	OrderFrozen = 'F' // the command stands still, as asked for by an alarm
-	OrderEnd    = 'E' // the command has ended: look a last time
+	OrderFrozen   = 'F' // the command stands still, as asked for by an alarm
+	OrderRestaged = 'R' // what covered a kept name is there again
+	OrderEnd      = 'E' // the command has ended: look a last time
 )
 
 // WatchKind is what a frame of a scout's says.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -19,7 +20,9 @@ import (
 	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/cleanup"
 	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/mountwatch"
 	"github.com/omnijail/omnijail/internal/spawn"
+	"github.com/omnijail/omnijail/internal/stage"
 )
 
 // execution is one command in a jail, from its request to its end. Its steps are in
@@ -45,7 +48,10 @@ type execution struct {
 	status      *os.File      // the backend's report of the exit
 	direct      chan struct{} // closed when a command that is not isolated was reaped; nil for others
 	command     *os.File      // pidfd of the command
-	protections []string      // places in the jail whose mounts must stay
+	protections []stage.Protection
+	mounts      *mountwatch.Watch // of the protections; nil where there are none
+	restaging   sync.Mutex
+	restaged    map[string]time.Time // what was put back, and when that was last said; under restaging
 	brake       brake
 	watch       *newNames           // nil where the command can write nothing of the caller's
 	found       int                 // names that it has reported

@@ -12,6 +12,7 @@ import (
 	"github.com/omnijail/omnijail/internal/caller"
 	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/stage"
 )
 
 // newNames is the scout that watches what a command may write for names that run
@@ -30,7 +31,7 @@ func (x *execution) watchNames(ctx context.Context) error {
 		return nil
 	}
 	request := child.WatchRequest{
-		Detect: x.plan.Spec.Detect, GitConfig: x.plan.Spec.View.GitConfig, Home: x.plan.User.Home, Roots: roots,
+		Detect: x.plan.Spec.Detect, Restage: x.plan.Spec.Restage, GitConfig: x.plan.Spec.View.GitConfig, Home: x.plan.User.Home, Roots: roots,
 	}
 	for _, p := range x.plan.Spec.View.Protect {
 		request.Protect = append(request.Protect, p.Pattern)
@@ -121,6 +122,9 @@ func (x *execution) obey(w *newNames, f child.WatchFrame) error {
 			return err
 		}
 	case child.WatchMoved, child.WatchSeen, child.WatchStuck:
+		if f.Class == child.ClassReplaced && x.plan.Spec.Restage {
+			return x.keptAgain(w, f.Path)
+		}
 		return x.named(f)
 	case child.WatchFailed:
 		if f.Class == child.ClassReplaced {
@@ -134,6 +138,20 @@ func (x *execution) obey(w *newNames, f child.WatchFrame) error {
 		return fmt.Errorf("unexpected frame %d", f.Kind)
 	}
 	return nil
+}
+
+// keptAgain has a name that was made anew outside protected again, or ends the
+// command. It stands still.
+func (x *execution) keptAgain(w *newNames, path string) error {
+	err := errors.New("it was not there when the command was started")
+	if slices.ContainsFunc(x.protections, func(p stage.Protection) bool { return p.Path == path }) {
+		err = x.putBackAll(x.mounts, []string{path})
+	}
+	if err == nil {
+		return w.Restaged()
+	}
+	x.replaced([]string{path}, err)
+	return nil // the scout hears that it is over
 }
 
 // unwatch ends a command that cannot be watched any more. It never goes on.

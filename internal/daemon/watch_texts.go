@@ -34,7 +34,7 @@ func (x *execution) named(f child.WatchFrame) error {
 	rec := audit.Record{Code: string(audit.CodeNewName), Path: path}
 	switch {
 	case f.Class == child.ClassReplaced:
-		x.replaced([]string{f.Path})
+		x.replaced([]string{f.Path}, nil)
 		return nil
 	case f.Kind == child.WatchMoved:
 		to := audit.Escape(f.To)

@@ -32,6 +32,7 @@ type Spec struct {
 	OnMisuse     string // "deny" or "freeze"
 	OnReflection string // "mask", "abort" or "freeze"
 	Detect       bool   // protect_new: detect
+	Restage      bool   // on_replaced: restage
 	BodyCheck    bool   // placeholder_in_body: deny
 	Observe      bool   // refused files, system calls and packets are reported
 	// Of a jail that takes several commands.

@@ -10,14 +10,14 @@ var errTable = errors.New("the mount table is not in the form this build knows")
 
 // parse calls see for each mount of a table: id, parent, device, root, point and
 // more, parted by blanks. What it passes on is the kernel's own text.
-func parse(table []byte, see func(id, point string)) error {
+func parse(table []byte, see func(id, parent, point string)) error {
 	for len(table) > 0 {
 		line, rest, whole := bytes.Cut(table, []byte("\n"))
 		fields := bytes.SplitN(line, []byte(" "), 6)
-		if !whole || len(fields) != 6 || !number(fields[0]) || !bytes.HasPrefix(fields[4], []byte("/")) {
+		if !whole || len(fields) != 6 || !number(fields[0]) || !number(fields[1]) || !bytes.HasPrefix(fields[4], []byte("/")) {
 			return errTable
 		}
-		see(string(fields[0]), string(fields[4]))
+		see(string(fields[0]), string(fields[1]), string(fields[4]))
 		table = rest
 	}
 	return nil
@@ -30,41 +30,46 @@ func number(b []byte) bool {
 // spelling is how the kernel writes a path in a table.
 var spelling = strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`)
 
-// noted returns the numbers of all mounts at the places, each with its place.
-// A place without a mount is an error: the protection is not there.
-func noted(table []byte, places []string) (map[string]string, error) {
+// mount is one that has to stay.
+type mount struct{ place, parent string }
+
+// noted returns all mounts at the places, by the kernel's number. Places without a
+// mount are a *LostError beside it: the protection is not there.
+func noted(table []byte, places []string) (map[string]mount, error) {
 	at := make(map[string]string, len(places))
 	missing := make(map[string]bool, len(places))
 	for _, p := range places {
 		at[spelling.Replace(p)] = p
 		missing[p] = true
 	}
-	ids := map[string]string{}
-	err := parse(table, func(id, point string) {
+	ids := map[string]mount{}
+	err := parse(table, func(id, parent, point string) {
 		if place, ok := at[point]; ok {
-			ids[id] = place
+			ids[id] = mount{place, parent}
 			delete(missing, place)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	for p := range missing {
-		return nil, &LostError{Places: []string{p}}
+	if len(missing) > 0 {
+		return ids, &LostError{Places: sorted(missing)}
 	}
 	return ids, nil
 }
 
-// lost returns the places of those noted mounts that the table does not have.
-func lost(table []byte, ids map[string]string) ([]string, error) {
-	here := make(map[string]bool, len(ids))
-	if err := parse(table, func(id, _ string) { here[id] = true }); err != nil {
+// lost returns the places of those noted mounts that the table does not have there.
+// A directory that is renamed outside takes its mounts along, and what comes to its
+// place has none.
+func lost(table []byte, ids map[string]mount) ([]string, error) {
+	here := make(map[string]string, len(ids))
+	if err := parse(table, func(id, _, point string) { here[id] = point }); err != nil {
 		return nil, err
 	}
 	gone := map[string]bool{}
-	for id, place := range ids {
-		if !here[id] {
-			gone[place] = true
+	for id, m := range ids {
+		if here[id] != spelling.Replace(m.place) {
+			gone[m.place] = true
 		}
 	}
 	return sorted(gone), nil

@@ -1,8 +1,11 @@
 package mountwatch
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -23,11 +26,12 @@ type Watcher struct {
 type Watch struct {
 	w       *Watcher
 	key     int32
-	ids     map[string]string // the kernel's number of a mount to its place
+	places  []string
 	changed func(*Watch)
 
-	mu sync.Mutex // of what follows
-	fd int        // -1 when closed
+	mu  sync.Mutex // of what follows
+	ids map[string]mount
+	fd  int // -1 when closed
 }
 
 // New starts a Watcher. Close ends it.
@@ -58,12 +62,8 @@ func (w *Watcher) Add(process *os.File, places []string, changed func(*Watch)) (
 	if err != nil {
 		return nil, err
 	}
-	watch := &Watch{w: w, fd: fd, changed: changed}
-	table, err := readTable(fd)
-	if err == nil {
-		watch.ids, err = noted(table, places)
-	}
-	if err != nil {
+	watch := &Watch{w: w, places: places, fd: fd, changed: changed}
+	if err := watch.Renew(); err != nil {
 		unix.Close(fd)
 		return nil, err
 	}
@@ -96,6 +96,55 @@ func (w *Watch) Lost() error {
 		return &LostError{Places: places}
 	}
 	return nil
+}
+
+// Renew notes the mounts that are at the places now, in place of those that were. A
+// place without one stays lost, and is a *LostError.
+func (w *Watch) Renew() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fd < 0 {
+		return os.ErrClosed
+	}
+	table, err := readTable(w.fd)
+	if err != nil {
+		return err
+	}
+	ids, err := noted(table, w.places)
+	if ids == nil {
+		return err
+	}
+	var missing *LostError
+	if errors.As(err, &missing) {
+		for id, m := range w.ids {
+			if slices.Contains(missing.Places, m.place) {
+				ids[id] = m
+			}
+		}
+	}
+	w.ids = ids
+	return err
+}
+
+// On returns the kernel's number of the mount on which the one at place stands, or
+// stood: what is mounted there anew has to stand on the same. Zero is none.
+func (w *Watch) On(place string) (mount uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.ids {
+		if m.place != place {
+			continue
+		}
+		if _, ours := w.ids[m.parent]; ours && w.ids[m.parent].place == place {
+			continue // one on another at the same place
+		}
+		n, err := strconv.ParseUint(m.parent, 10, 64)
+		if err != nil || mount != 0 {
+			return 0
+		}
+		mount = n
+	}
+	return mount
 }
 
 // Close ends the watch and lets the namespace go. It may be called again.

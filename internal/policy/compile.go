@@ -58,6 +58,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		Publish:      ports(doc.Publish, req.Publish),
 		NodePorts:    ports(doc.NodePorts, req.NodePorts),
 		Detect:       doc.ProtectNew.Text == "detect",
+		Restage:      doc.OnReplaced.Text == "restage",
 		Cache:        v.cache(files),
 	}
 	if spec.MaxAge == 0 {

@@ -40,6 +40,7 @@ type Document struct {
 	OnMisuse     string         // "deny" or "freeze"; empty is deny
 	OnReflection string         // "mask", "abort" or "freeze"; empty is mask
 	ProtectNew   Item           // "quarantine" or "detect"; empty is quarantine
+	OnReplaced   Item           // "kill" or "restage"; empty is kill
 	BodyCheck    bool           // placeholder_in_body: deny
 	Denied       []netip.Prefix // deny_addresses
 	Limits       jail.Limits

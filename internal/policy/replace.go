@@ -22,6 +22,7 @@ var fixed = map[string]func(d *Document, in base) any{
 	"unix_sockets":     func(d *Document, in base) any { return in.paths(d.Sockets) },
 	"protect":          func(d *Document, in base) any { return in.paths(d.Protect) },
 	"protect_new":      func(d *Document, _ base) any { return d.ProtectNew.Text },
+	"on_replaced":      func(d *Document, _ base) any { return d.OnReplaced.Text },
 	"protect_scan":     func(d *Document, _ base) any { return [2]int{d.ScanMax, d.ScanDepth} },
 	"cwd_allow_hidden": func(d *Document, _ base) any { return texts(d.AllowHidden) },
 	"cwd_hidden_scan":  func(d *Document, _ base) any { return d.HiddenMax },

@@ -124,11 +124,9 @@ func (d *decoder) protectNew(key string, n *node) {
 }
 
 // onReplaced takes what becomes of a command whose protected files are replaced
-// outside. To protect what is new there instead is not built.
+// outside.
 func (d *decoder) onReplaced(key string, n *node) {
-	if d.oneOf(key, n, "kill", "restage") == "restage" {
-		d.later(n.at, key+": restage")
-	}
+	d.doc.OnReplaced = Item{d.oneOf(key, n, "kill", "restage"), n.at}
 }
 
 // checkEnvName says what is wrong with the name of a variable, empty if nothing.

@@ -96,6 +96,9 @@ func (d *Document) showFiles(cwd string) []string {
 	for _, s := range d.Sockets {
 		out = append(out, "connect to "+shown(s.Text, cwd))
 	}
+	if d.OnReplaced.Text == "restage" {
+		out = append(out, "go on when a hidden or protected file is replaced outside, once the new one is protected too")
+	}
 	for _, m := range d.Mask {
 		out = append(out, "hide "+shown(m.Text, cwd))
 	}

@@ -21,7 +21,7 @@ const (
 // made it, from a policy that a user wrote.
 func checkAsk(ask child.ScoutAsk) error {
 	things := 0
-	for _, asked := range []bool{ask.Open != nil, ask.Source != nil, ask.Observe != nil, ask.Pump != nil, ask.Watch != nil, ask.Gate != nil, ask.Cache != nil, ask.Again} {
+	for _, asked := range []bool{ask.Open != nil, ask.Source != nil, ask.Observe != nil, ask.Pump != nil, ask.Watch != nil, ask.Gate != nil, ask.Cache != nil, ask.Again, ask.Restore != nil} {
 		if asked {
 			things++
 		}
@@ -37,6 +37,9 @@ func checkAsk(ask child.ScoutAsk) error {
 	}
 	if ask.Watch != nil {
 		return checkWatch(ask.Watch)
+	}
+	if ask.Restore != nil {
+		return checkRestore(ask.Restore)
 	}
 	if ask.Source != nil {
 		if n := len(ask.Source.Sources); n == 0 || n > maxSources {

@@ -52,7 +52,7 @@ func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File, own map[i
 	if err == nil {
 		err = become(ask.As)
 	}
-	if err == nil && (ask.Open != nil || ask.Cache != nil) {
+	if err == nil && (ask.Open != nil || ask.Cache != nil || ask.Restore != nil) {
 		err = narrow()
 	}
 	switch {
@@ -66,6 +66,8 @@ func serve(conn *seqpacket.Conn, ask child.ScoutAsk, files []*os.File, own map[i
 		return serveGate(conn, *ask.Gate, files, err)
 	case ask.Cache != nil:
 		return serveCache(conn, *ask.Cache, files, err)
+	case ask.Restore != nil:
+		return serveRestore(conn, ask.Restore, files, err)
 	case err != nil:
 		return conn.Send(child.OpenReply{Err: refusal(err)})
 	}

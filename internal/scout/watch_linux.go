@@ -223,6 +223,7 @@ func (w *watcher) order() error {
 		return err
 	case string(b) == string(child.OrderEnd):
 		w.ended = true
+	case string(b) == string(child.OrderRestaged) && w.ask.Restage:
 	case string(b) != string(child.OrderFrozen):
 		return errors.New("an unknown order")
 	}

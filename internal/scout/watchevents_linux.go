@@ -92,13 +92,17 @@ func (w *watcher) named(n *node, name string, isDir bool) error {
 }
 
 // replaced is for a name that the jail cannot make: something outside did, and
-// what the jail has mounted there no longer covers it.
+// what the jail has mounted there no longer covers it. The daemon mounts it anew, or
+// the watch is over.
 func (w *watcher) replaced(n *node, name string) error {
 	if err := w.stop(child.ClassReplaced, n.path(name)); err != nil {
 		return err
 	}
 	if err := w.say(child.WatchFrame{Kind: child.WatchSeen, Class: child.ClassReplaced, Path: n.path(name)}); err != nil {
 		return err
+	}
+	if w.ask.Restage && !w.ended {
+		return w.order()
 	}
 	return failure(child.ClassReplaced)
 }

@@ -160,7 +160,12 @@ func (s *staging) base(dir string) (outer int, err error) {
 	if err := mountAndClose(outer, "proc", proc); err != nil {
 		return -1, err
 	}
-	if err := s.makeEmpty(outer); err != nil {
+	at, err := beneath(outer, "empty", 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(at)
+	if s.empty, err = makeEmpty(at); err != nil {
 		return -1, err
 	}
 	if s.ahead != nil {
@@ -171,11 +176,12 @@ func (s *staging) base(dir string) (outer int, err error) {
 	return outer, mountAt(outer, "root", s.root)
 }
 
-// makeEmpty makes the file and the directory that masks are clones of.
-func (s *staging) makeEmpty(outer int) error {
+// makeEmpty makes the file and the directory that masks are clones of, on the place
+// that at is open on: what is attached nowhere cannot be cloned before Linux 6.15.
+func makeEmpty(at int) (empty [2]int, err error) {
 	fs, err := newTmpfs(0o555, 0, 0, 4096, quiet|unix.MOUNT_ATTR_NOEXEC)
 	if err != nil {
-		return err
+		return empty, err
 	}
 	defer unix.Close(fs)
 	allow := barForks()
@@ -183,23 +189,23 @@ func (s *staging) makeEmpty(outer int) error {
 	unix.Close(file)
 	allow()
 	if err != nil {
-		return err
+		return empty, err
 	}
 	if err := unix.Mkdirat(fs, "dir", 0o555); err != nil {
-		return err
+		return empty, err
 	}
 	if err := restrict(fs, unix.MOUNT_ATTR_RDONLY); err != nil {
-		return err
+		return empty, err
 	}
-	if err := mountAt(outer, "empty", fs); err != nil {
-		return err
+	if err := attach(fs, at); err != nil {
+		return empty, err
 	}
 	for i, n := range [...]string{"file", "dir"} {
-		if s.empty[i], err = beneath(fs, n, 0); err != nil {
-			return err
+		if empty[i], err = beneath(fs, n, 0); err != nil {
+			return empty, err
 		}
 	}
-	return nil
+	return empty, nil
 }
 
 // mountAndClose is mountAt for a tree that is needed no more.
