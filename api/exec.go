@@ -47,6 +47,7 @@ type CommandRequest struct {
 	Context map[string]string `json:"context,omitempty"`
 	Timeout string            `json:"timeout,omitempty"`
 	TTY     *Size             `json:"tty,omitempty"`
+	Detach  bool              `json:"detach,omitempty"` // without a client; the request is no upgrade then
 }
 
 // Add is what a request adds to the chosen policy, within the caller's access.

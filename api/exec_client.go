@@ -55,16 +55,28 @@ func (c *Client) ExecIn(ctx context.Context, id string, req CommandRequest, stdi
 	return c.session(ctx, "/v1/jails/"+url.PathEscape(id)+"/exec", req, stdio, nil)
 }
 
-// Attach joins the terminal of the command that a session jail was created with.
-// The stream to it comes with the event that has PTY set. Closing the Session
+// Detach starts a command in the session jail called id that outlives its client.
+func (c *Client) Detach(ctx context.Context, id string, req CommandRequest) (Detached, error) {
+	req.Detach = true
+	var d Detached
+	err := c.Post(ctx, "/v1/jails/"+url.PathEscape(id)+"/exec", req, &d)
+	return d, err
+}
+
+// Attach joins the terminal of a detached command of a session jail: the one called
+// command, or the one that the jail was created with where that is empty. The stream to it comes with the event that has PTY set. Closing the Session
 // detaches, and leaves the command alone.
-func (c *Client) Attach(ctx context.Context, id string, size Size) (*Session, error) {
+func (c *Client) Attach(ctx context.Context, id, command string, size Size) (*Session, error) {
 	conn, err := c.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{conn: conn}
-	early, err := s.upgrade("/v1/jails/"+url.PathEscape(id)+"/attach", size)
+	path := "/v1/jails/" + url.PathEscape(id) + "/attach"
+	if command != "" {
+		path += "?" + url.Values{"command": {command}}.Encode()
+	}
+	early, err := s.upgrade(path, size)
 	if err == nil {
 		_, err = conn.Write([]byte{0})
 	}

@@ -14,32 +14,35 @@ type Version struct {
 // Jail is one live jail: GET /v1/jails and /v1/jails/{id}. A session takes
 // commands until Expires or its end; any other jail ends with its one command.
 type Jail struct {
-	ID         string    `json:"id"`
-	UID        uint32    `json:"uid"`
-	Policy     string    `json:"policy"`
-	Origin     string    `json:"origin"`
-	Backend    string    `json:"backend"`
-	Started    time.Time `json:"started"`
-	Session    bool      `json:"session"`
-	State      string    `json:"state"`
-	Reason     string    `json:"reason,omitempty"` // of StateDegraded
-	Expires    time.Time `json:"expires,omitzero"`
-	Commands   int       `json:"commands"` // that run now
-	Cwd        string    `json:"cwd"`
-	Weaken     []string  `json:"weaken,omitempty"`
-	Guarantees []string  `json:"guarantees,omitempty"`
-	Rules      []string  `json:"rules,omitempty"`
-	Limits     []string  `json:"limits,omitempty"`
-	Publish    []uint16  `json:"publish,omitempty"`
-	NodePorts  []uint16  `json:"node_ports,omitempty"`
-	Bindings   []Binding `json:"bindings,omitempty"`
-	Detached   *Detached `json:"detached,omitempty"`
-	Notes      []string  `json:"notes,omitempty"`
-	Exposed    []string  `json:"exposed,omitempty"` // shown for the command, read-only, though no policy grants it
+	ID         string     `json:"id"`
+	UID        uint32     `json:"uid"`
+	Policy     string     `json:"policy"`
+	Origin     string     `json:"origin"`
+	Backend    string     `json:"backend"`
+	Started    time.Time  `json:"started"`
+	Session    bool       `json:"session"`
+	State      string     `json:"state"`
+	Reason     string     `json:"reason,omitempty"` // of StateDegraded
+	Expires    time.Time  `json:"expires,omitzero"`
+	Commands   int        `json:"commands"` // that run now
+	Cwd        string     `json:"cwd"`
+	Weaken     []string   `json:"weaken,omitempty"`
+	Guarantees []string   `json:"guarantees,omitempty"`
+	Rules      []string   `json:"rules,omitempty"`
+	Limits     []string   `json:"limits,omitempty"`
+	Publish    []uint16   `json:"publish,omitempty"`
+	NodePorts  []uint16   `json:"node_ports,omitempty"`
+	Bindings   []Binding  `json:"bindings,omitempty"`
+	Detached   *Detached  `json:"detached,omitempty"`
+	Background []Detached `json:"background,omitempty"` // commands started with detach, those that ended last included
+	Notes      []string   `json:"notes,omitempty"`
+	Exposed    []string   `json:"exposed,omitempty"` // shown for the command, read-only, though no policy grants it
 }
 
-// Detached is the command that a session was created with. Its output is kept.
+// Detached is a command without a client: the one that a session was created with, or
+// one started with detach. Its output is kept.
 type Detached struct {
+	Name    string `json:"name"` // by which logs and attach find it
 	Argv0   string `json:"argv0"`
 	TTY     bool   `json:"tty"`
 	Running bool   `json:"running"`

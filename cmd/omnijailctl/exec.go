@@ -25,6 +25,7 @@ type execFlags struct {
 	backend  string
 	statusFD int
 	jail     string
+	detach   bool
 	publish  []uint
 	nodePort []uint
 }
@@ -59,6 +60,7 @@ Exit codes: the command's own; 128+n after a signal; 124 stopped by --timeout;
 	s.IntVar(&f.statusFD, "status-fd", -1, "write events as JSON lines to descriptor `N`, and no hints")
 	s.StringVar(&f.jail, "jail", "", "run in the session jail `ID`, which decides everything but --cwd, --env, the terminal and --timeout")
 	complete(cmd, "jail", g.completeJails)
+	s.BoolVar(&f.detach, "detach", false, "with --jail: do not wait for the command; print its name, for logs and attach")
 	return cmd
 }
 
@@ -117,6 +119,10 @@ func (f *execFlags) check(argv []string) error {
 		return errors.New("--pids: must not be negative")
 	case f.tty && f.noTTY:
 		return errors.New("--tty and --no-tty exclude each other")
+	case f.detach && f.statusFD >= 0:
+		return errors.New("--detach and --status-fd exclude each other: nothing of the command is waited for")
+	case f.detach && f.jail == "":
+		return errors.New("--detach: needs --jail ID; for a jail of its own: omnijailctl create -- COMMAND")
 	case len(argv) == 0:
 		return errors.New("exec: there is no command to run")
 	}

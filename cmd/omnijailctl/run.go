@@ -29,6 +29,9 @@ type run struct {
 // runExec is the main job: choose the policy, ask the daemon, hand over the
 // descriptors, and stand in for the command until it ends.
 func runExec(ctx context.Context, g *globals, f *execFlags, argv []string) error {
+	if f.detach {
+		return runDetached(ctx, g, f, argv)
+	}
 	r := &run{g: g}
 	if f.statusFD >= 0 {
 		var err error

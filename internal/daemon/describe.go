@@ -22,8 +22,12 @@ func (j *liveJail) describe() api.Jail {
 	if j.cutBy != "" {
 		out.State, out.Reason = api.StateDegraded, j.cutText
 	}
-	if j.detached != nil {
-		out.Detached = j.detached.describe()
+	for _, d := range j.detached {
+		if d.name == firstDetached {
+			out.Detached = d.describe()
+		} else {
+			out.Background = append(out.Background, *d.describe())
+		}
 	}
 	if j.session {
 		out.Expires = j.started.Add(j.spec().MaxAge)
@@ -41,7 +45,7 @@ func (j *liveJail) describe() api.Jail {
 }
 
 func (d *detached) describe() *api.Detached {
-	out := &api.Detached{Argv0: string(d.x.plan.Argv[0]), TTY: d.x.plan.TTY != nil, Running: true}
+	out := &api.Detached{Name: d.name, Argv0: string(d.x.plan.Argv[0]), TTY: d.x.plan.TTY != nil, Running: true}
 	select {
 	case <-d.over:
 		out.Running, out.Exit = false, &d.exit

@@ -1,12 +1,14 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,14 +19,22 @@ import (
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
-// detached is the command that a session was created with. It has no client: a
-// pump keeps what it writes, for clients that come and go.
+// detached is a command of a session that has no client: a pump keeps what it
+// writes, for clients that come and go.
 type detached struct {
+	name string // of its cgroup, by which clients ask for it
 	x    *execution
 	pump *caller.Pump
 	over chan struct{} // the command has ended
 	exit api.Exit      // once it is over
 }
+
+// firstDetached is the name of the command that a session was created with.
+const firstDetached = "detached"
+
+// maxDetached bounds the detached commands of a jail, with those that have ended and
+// whose output is kept: each has a process that keeps it.
+const maxDetached = 16
 
 // nobody is the client of a detached command.
 type nobody struct{}
@@ -32,23 +42,66 @@ type nobody struct{}
 func (nobody) Write(b []byte) (int, error)      { return len(b), nil }
 func (nobody) SetWriteDeadline(time.Time) error { return nil }
 
-// detach starts the command that the session is created with.
-func (m *Manager) detach(j *liveJail) api.Exit {
+// Detach starts the command of p without a client. The exit is of one that could not
+// be started.
+func (v *Visit) Detach(p *Plan) (api.Detached, api.Exit, *api.Error) {
+	j := v.j
+	j.detaching.Lock()
+	defer j.detaching.Unlock()
+	if refused := j.roomForDetached(); refused != nil {
+		return api.Detached{}, api.Exit{}, refused
+	}
+	d, exit := v.m.detach(j, p, v.name)
+	if exit.Code != 0 {
+		return api.Detached{}, exit, nil
+	}
+	return *d.describe(), exit, nil
+}
+
+// roomForDetached forgets the detached command that was the first to begin of those
+// that have ended, where there are too many.
+func (j *liveJail) roomForDetached() *api.Error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.detached) < maxDetached {
+		return nil
+	}
+	i := slices.IndexFunc(j.detached, func(d *detached) bool { return !d.running() })
+	if i < 0 {
+		return api.Refuse(http.StatusTooManyRequests, "too_many_detached", "jail %s runs %d detached commands, which is the limit", j.id, maxDetached).
+			Hint("omnijailctl kill %s ends all of its commands", j.id)
+	}
+	j.detached[i].pump.Close()
+	j.detached = slices.Delete(j.detached, i, i+1)
+	return nil
+}
+
+func (d *detached) running() bool {
+	select {
+	case <-d.over:
+		return false
+	default:
+		return true
+	}
+}
+
+// detach starts the command of p in a cgroup called name.
+func (m *Manager) detach(j *liveJail, p *Plan, name string) (*detached, api.Exit) {
 	ctx, cancel := context.WithCancelCause(j.ctx)
-	plan := *j.plan()
+	plan := *p
 	plan.SecretFDs = nil // the jail has them
 	x := &execution{m: m, plan: &plan, j: j, began: time.Now(), events: newEvents(nobody{})}
 	x.end = func(reason string) { cancel(errEnded{reason}) }
-	d := &detached{x: x, over: make(chan struct{})}
+	d := &detached{name: name, x: x, over: make(chan struct{})}
 	if err := x.detach(ctx, d); err != nil {
 		exit := x.failure(ctx, err)
 		m.undo(nil, x)
 		x.events.finish(exit)
 		cancel(nil)
-		return exit
+		return nil, exit
 	}
 	j.mu.Lock()
-	j.detached = d
+	j.detached = append(j.detached, d)
 	j.mu.Unlock()
 	j.inside.Add(1)
 	go func() {
@@ -60,16 +113,16 @@ func (m *Manager) detach(j *liveJail) api.Exit {
 		x.events.finish(d.exit)
 		close(d.over)
 	}()
-	return api.Exit{}
+	return d, api.Exit{}
 }
 
 // detach comes to run with a pump in the place of a client.
 func (x *execution) detach(ctx context.Context, d *detached) error {
-	group, err := x.j.env.group.Child("detached")
+	group, err := x.j.env.group.Child(d.name)
 	if err != nil {
 		return err
 	}
-	x.group, x.brake.group = group, group
+	x.group, x.brake.group, x.before = group, group, x.j.env.group.Usage()
 	x.undo.Add(func() error { return x.m.removeGroup(group) })
 	if err := x.scout(ctx, !x.plan.Spec.Bare()); err != nil {
 		return err
@@ -144,25 +197,30 @@ func (m *Manager) startPump(j *liveJail, source *os.File, tty bool) (*caller.Pum
 	})
 }
 
-// detachedOf returns the command that jail id was created with.
-func (v View) detachedOf(id jail.ID) (*detached, *api.Error) {
+// detachedOf returns the detached command of jail id that is called name; the one
+// that the jail was created with where name is empty.
+func (v View) detachedOf(id jail.ID, name string) (*detached, *api.Error) {
 	j := v.find(id)
 	if j == nil {
 		return nil, api.NotFound()
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.detached == nil {
-		return nil, api.Refuse(http.StatusConflict, "no_command", "jail %s was not created with a command of its own", id).
-			Hint("omnijailctl create … -- COMMAND runs one that can be attached to and whose output is kept")
+	if i := slices.IndexFunc(j.detached, func(d *detached) bool { return d.name == cmp.Or(name, firstDetached) }); i >= 0 {
+		return j.detached[i], nil
 	}
-	return j.detached, nil
+	if name != "" {
+		return nil, api.Refuse(http.StatusConflict, "no_command", "jail %s has no detached command of that name", id).
+			Hint("omnijailctl inspect %s lists them", id)
+	}
+	return nil, api.Refuse(http.StatusConflict, "no_command", "jail %s was not created with a command of its own", id).
+		Hint("omnijailctl create … -- COMMAND runs one that can be attached to and whose output is kept")
 }
 
-// Logs has what the command of jail id has written sent to conn, by the pump: this
-// process does not see it.
-func (v View) Logs(id jail.ID, conn *net.UnixConn, follow bool) error {
-	d, refused := v.detachedOf(id)
+// Logs has what a detached command of jail id has written sent to conn, by the pump:
+// this process does not see it.
+func (v View) Logs(id jail.ID, name string, conn *net.UnixConn, follow bool) error {
+	d, refused := v.detachedOf(id, name)
 	if refused != nil {
 		return refused
 	}
@@ -174,10 +232,10 @@ func (v View) Logs(id jail.ID, conn *net.UnixConn, follow bool) error {
 	return d.pump.Logs(d.x.j.ctx, f, follow)
 }
 
-// HasCommand refuses a jail that was created without a command, and one whose
-// command has no terminal where one is wanted.
-func (v View) HasCommand(id jail.ID, terminal bool) *api.Error {
-	d, refused := v.detachedOf(id)
+// HasCommand refuses a jail without the detached command, and one whose command has
+// no terminal where one is wanted.
+func (v View) HasCommand(id jail.ID, name string, terminal bool) *api.Error {
+	d, refused := v.detachedOf(id, name)
 	if refused == nil && terminal && d.x.plan.TTY == nil {
 		refused = api.Refuse(http.StatusConflict, "no_terminal", "the command of jail %s has no terminal", id).
 			Hint("omnijailctl logs --follow %s shows its output; create --tty gives it one", id)
@@ -185,10 +243,10 @@ func (v View) HasCommand(id jail.ID, terminal bool) *api.Error {
 	return refused
 }
 
-// Attach joins conn, which has just been upgraded, to the terminal of jail id's
-// command. It returns when the client or the command has gone.
-func (v View) Attach(id jail.ID, size api.Size, conn *net.UnixConn) {
-	d, refused := v.detachedOf(id)
+// Attach joins conn, which has just been upgraded, to the terminal of a detached
+// command of jail id. It returns when the client or the command has gone.
+func (v View) Attach(id jail.ID, name string, size api.Size, conn *net.UnixConn) {
+	d, refused := v.detachedOf(id, name)
 	if refused != nil {
 		return
 	}

@@ -35,7 +35,8 @@ type liveJail struct {
 	gone     chan struct{}       // closed when nothing of the jail is left
 	end      func(reason string) // ends the command; first call counts
 
-	changing sync.Mutex // held by the one who changes its policy
+	changing  sync.Mutex // held by the one who changes its policy
+	detaching sync.Mutex // held by the one who starts a command without a client
 
 	mu       sync.Mutex
 	secrets  []*secret             // by number; never fewer
@@ -49,7 +50,7 @@ type liveJail struct {
 	made     bool                // all of it is there
 	over     bool                // no further command is let in
 	inside   sync.WaitGroup      // the commands that were let in
-	detached *detached           // the command that it was created with, if any
+	detached []*detached         // commands without a client, in the order of their starts
 	exposed  []string            // what the last command needed and no policy granted
 }
 

@@ -37,7 +37,7 @@ func (m *Manager) Create(t *Ticket, conn *net.UnixConn) (api.Jail, api.Exit) {
 	}()
 	exit := x.settle()
 	if exit.Code == 0 && len(t.plan.Argv) > 0 {
-		exit = m.detach(j)
+		_, exit = m.detach(j, t.plan, firstDetached)
 	}
 	if exit.Code == 0 {
 		exit = j.whole()

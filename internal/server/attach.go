@@ -19,7 +19,8 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request, c *caller) *api.Er
 	if err != nil {
 		return api.NotFound()
 	}
-	if refused := s.view(c).HasCommand(id, false); refused != nil {
+	name := r.URL.Query().Get("command")
+	if refused := s.view(c).HasCommand(id, name, false); refused != nil {
 		return refused
 	}
 	conn, _, err := http.NewResponseController(w).Hijack()
@@ -31,7 +32,7 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request, c *caller) *api.Er
 	if _, err := conn.Write([]byte(logsHead)); err != nil {
 		return nil
 	}
-	if err := s.view(c).Logs(id, c.conn, r.URL.Query().Get("follow") == "true"); err != nil {
+	if err := s.view(c).Logs(id, name, c.conn, r.URL.Query().Get("follow") == "true"); err != nil {
 		s.cfg.Log.Warn("logs not sent", "jail", id, "err", err)
 	}
 	return nil
@@ -48,7 +49,8 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, c *caller) *api.
 		return refused
 	}
 	defer visit.Leave()
-	if refused = s.view(c).HasCommand(id, true); refused == nil {
+	name := r.URL.Query().Get("command")
+	if refused = s.view(c).HasCommand(id, name, true); refused == nil {
 		refused = mayEnter(visit.Made(), c)
 	}
 	if refused != nil {
@@ -61,5 +63,5 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, c *caller) *api.
 	if err := decode(r, &size); err != nil {
 		return err
 	}
-	return upgrade(w, c, func() { s.view(c).Attach(id, size, c.conn) })
+	return upgrade(w, c, func() { s.view(c).Attach(id, name, size, c.conn) })
 }

@@ -63,18 +63,38 @@ func (s *Server) execIn(w http.ResponseWriter, r *http.Request, c *caller) *api.
 		return refused
 	}
 	defer visit.Leave()
-	if !upgrades(r) {
-		return needsUpgrade()
-	}
 	var req api.CommandRequest
 	if err := decode(r, &req); err != nil {
 		return err
+	}
+	switch {
+	case req.Detach && upgrades(r):
+		return api.Refuse(http.StatusBadRequest, "upgrade", "a detached command has no connection: ask without Upgrade")
+	case !req.Detach && !upgrades(r):
+		return needsUpgrade()
 	}
 	plan, refused := command(&req, visit.Made(), c)
 	if refused != nil {
 		return refused
 	}
+	if req.Detach {
+		return detach(w, visit, plan)
+	}
 	return upgrade(w, c, func() { visit.Run(plan, c.conn) })
+}
+
+// detach starts a command that outlives its client, and answers with its name.
+func detach(w http.ResponseWriter, visit *daemon.Visit, plan *daemon.Plan) *api.Error {
+	started, exit, refused := visit.Detach(plan)
+	if refused != nil {
+		return refused
+	}
+	if exit.Code != 0 {
+		return api.Refuse(http.StatusUnprocessableEntity, "not_started", "%s", exit.Reason).Hint("%s", exit.Fix)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	return reply(w, started)
 }
 
 // command decides what a request for one more command may have of the jail that
