@@ -80,6 +80,9 @@ func (d *Document) showWeak() []string {
 }
 
 func (d *Document) showFiles(cwd string) []string {
+	if d.bare(Request{}) {
+		return []string{"all that you may read and write yourself: there is no jail around the command"}
+	}
 	working := "the working directory, read-only"
 	var out []string
 	for _, w := range d.Write {
@@ -118,6 +121,9 @@ func (d *Document) showFiles(cwd string) []string {
 }
 
 func (d *Document) showRules() []string {
+	if d.bare(Request{}) {
+		return []string{"the node's, as you reach it yourself; nothing of it is judged or recorded"}
+	}
 	var out []string
 	for _, deny := range []bool{true, false} {
 		for _, r := range d.Rules {

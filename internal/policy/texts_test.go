@@ -52,6 +52,21 @@ func TestShowSaysWeakeningsFirst(t *testing.T) {
 	}
 }
 
+// A policy without isolation is not described as if there were a jail.
+func TestShowOfNoIsolation(t *testing.T) {
+	text := Show(inline(t, "backend: none\nweaken: [no_isolation]"), "/")
+	for _, want := range []string{"Files:\n  all that you may read and write yourself", "Network:\n  the node's, as you reach it yourself"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it lacks %q:\n%s", want, text)
+		}
+	}
+	for _, not := range []string{"read-only", "none\n"} {
+		if strings.Contains(text, not) {
+			t.Errorf("it says %q:\n%s", not, text)
+		}
+	}
+}
+
 func TestTestURL(t *testing.T) {
 	doc := inline(t, "extends: [github-read]")
 	for _, tt := range []struct {
