@@ -55,7 +55,7 @@ func TestWhatADetachedCommandIsRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{Alice, []string{"exec", "--jail", id, "--detach", "--", "/no/such"}, "not found in the jail"},
+		{Alice, []string{"exec", "--jail", id, "--detach", "--", "/no/such"}, "/no/such does not exist"},
 		{Alice, []string{"logs", id, "exec-99"}, "no detached command of that name"},
 		{Alice, []string{"attach", id, n.detach(t, id, "true")}, "has no terminal"},
 		{Bob, []string{"exec", "--jail", id, "--detach", "--", "true"}, "there is no jail"},
