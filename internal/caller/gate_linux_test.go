@@ -11,6 +11,7 @@ import (
 
 	"github.com/omnijail/omnijail/internal/child"
 	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/lab"
 	"github.com/omnijail/omnijail/netns"
 )
 
@@ -38,16 +39,7 @@ func TestS21_AGateAsksAgainForSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	go func() {
-		for {
-			c, err := server.Accept()
-			if err != nil {
-				return
-			}
-			io.WriteString(c, "in the jail")
-			c.Close()
-		}
-	}()
+	go lab.Answer(server, func(c net.Conn) { io.WriteString(c, "in the jail") })
 	asked := 0 // by one goroutine at a time: first ours, then the one that supplies
 	socket := func() (*os.File, error) {
 		if asked++; asked > child.GateStock && asked <= 2*child.GateStock {

@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"io"
 	"net"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/omnijail/omnijail/internal/lab"
 )
 
 const takenPolicy = `
@@ -147,29 +150,5 @@ func TestS21_PortsWithoutSteering(t *testing.T) {
 // echoServer is a server of the node's that answers with what it is sent.
 func echoServer(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				b := make([]byte, 512)
-				for {
-					n, err := c.Read(b)
-					if err != nil {
-						return
-					}
-					c.Write(b[:n])
-				}
-			}()
-		}
-	}()
-	return l.Addr().String()
+	return lab.Serve(t, "tcp", "127.0.0.1:0", func(c net.Conn) { io.Copy(c, c) }).String()
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/omnijail/omnijail/internal/lab"
 )
 
 const openPolicy = `
@@ -28,22 +30,7 @@ func TestS21_TheOpenNetworkIsNotTheNodes(t *testing.T) {
 	t.Parallel()
 	reached := make(chan string, 16)
 	listen := func(network, address string) net.Addr {
-		l, err := net.Listen(network, address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
-		go func() {
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				reached <- network + " " + address
-				c.Close()
-			}
-		}()
-		return l.Addr()
+		return lab.Serve(t, network, address, func(net.Conn) { reached <- network + " " + address })
 	}
 	name := fmt.Sprintf("omnijail-open-%s", strings.ReplaceAll(t.TempDir(), "/", "-"))
 	listen("unix", "@"+name)

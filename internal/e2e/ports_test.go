@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/omnijail/omnijail/internal/lab"
 )
 
 // freePort is a port of the node that nothing listens on.
@@ -153,32 +155,19 @@ func TestS21_AccessDecidesOverPorts(t *testing.T) {
 func TestS21_APortOfTheNodeIsReachedAsTheCaller(t *testing.T) {
 	t.Parallel()
 	n := NewNode(t, Options{NoLab: true, Config: accessOf(map[string]any{"node_ports": []string{"*"}})})
-	servers := [2]net.Listener{}
 	peers := make(chan int, 16)
-	for i := range servers {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		servers[i] = l
-		go func() {
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				line, _ := bufio.NewReader(c).ReadString('\n')
-				peers <- c.RemoteAddr().(*net.TCPAddr).Port
-				io.WriteString(c, "node: "+line)
-				bufio.NewReader(c).ReadString(0) // until the test has looked
-				c.Close()
-			}
-		}()
+	at := func() string {
+		a := lab.Serve(t, "tcp4", "127.0.0.1:0", func(c net.Conn) {
+			line, _ := bufio.NewReader(c).ReadString('\n')
+			peers <- c.RemoteAddr().(*net.TCPAddr).Port
+			io.WriteString(c, "node: "+line)
+			bufio.NewReader(c).ReadString(0) // until the test has looked
+		})
+		return strconv.Itoa(a.(*net.TCPAddr).Port)
 	}
-	at := func(i int) string { return strconv.Itoa(servers[i].Addr().(*net.TCPAddr).Port) }
-	client := n.launch(t, Ctl{UID: Alice, Args: []string{"exec", "--node-port", at(0), "--", "python3", "-u", "-c",
-		"import socket, sys; c = socket.create_connection(('127.0.0.1', " + at(0) + ")); c.sendall(b'hello\\n'); print(c.recv(99).decode()); sys.stdin.read()"}})
+	named, other := at(), at()
+	client := n.launch(t, Ctl{UID: Alice, Args: []string{"exec", "--node-port", named, "--", "python3", "-u", "-c",
+		"import socket, sys; c = socket.create_connection(('127.0.0.1', " + named + ")); c.sendall(b'hello\\n'); print(c.recv(99).decode()); sys.stdin.read()"}})
 	client.says(t, "node: hello")
 	peer := <-peers
 	var uids []string
@@ -190,7 +179,7 @@ func TestS21_APortOfTheNodeIsReachedAsTheCaller(t *testing.T) {
 	}
 	client.stdin.Close()
 	client.finish(t).Want(t, 0)
-	o := n.Exec(t, "--node-port", at(0), "--", "python3", "-c", "import socket; socket.create_connection(('127.0.0.1', "+at(1)+"), 5)")
+	o := n.Exec(t, "--node-port", named, "--", "python3", "-c", "import socket; socket.create_connection(('127.0.0.1', "+other+"), 5)")
 	if o.Exit == 0 || !strings.Contains(o.Stderr, "Connection refused") {
 		t.Errorf("a port that was not named: %+v", o)
 	}

@@ -9,35 +9,25 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/omnijail/omnijail/internal/lab"
 )
 
 // A corporate proxy on the way out is told the names that rules allow, with the
 // login of root's file, through the fence that closes the rest of its address.
 func TestUpstreamProxyIsTold(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
 	told := make(chan string, 8)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			if req, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
-				told <- req.Method + " " + req.RequestURI + " " + req.Header.Get("Proxy-Authorization")
-			}
-			io.WriteString(c, "HTTP/1.1 403 not today\r\n\r\n")
-			c.Close()
+	proxy := lab.Serve(t, "tcp", "127.0.0.1:0", func(c net.Conn) {
+		if req, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+			told <- req.Method + " " + req.RequestURI + " " + req.Header.Get("Proxy-Authorization")
 		}
-	}()
+		io.WriteString(c, "HTTP/1.1 403 not today\r\n\r\n")
+	})
 	login := filepath.Join(t.TempDir(), "login")
 	if err := os.WriteFile(login, []byte("corp:pass\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	n := NewNode(t, Options{NoLab: true, Config: map[string]any{"upstream": map[string]any{"proxy": l.Addr().String(), "proxy_login": login}}})
+	n := NewNode(t, Options{NoLab: true, Config: map[string]any{"upstream": map[string]any{"proxy": proxy.String(), "proxy_login": login}}})
 	o := n.Run(t, Ctl{UID: Alice, Args: []string{"exec", "--allow", "GET far.example", "--", "sh", "-c",
 		"curl -sS https://far.example/; curl -sS https://other.example/"}})
 	if !strings.Contains(o.Stdout, "proxy_refused") {

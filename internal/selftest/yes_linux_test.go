@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/omnijail/omnijail/internal/lab"
 )
 
 // yesSayers are a server and a name server that refuse nothing.
@@ -75,18 +77,7 @@ func both(tcp func(net.Conn), udp func([]byte) []byte) (address string, err erro
 	if err != nil {
 		return "", err
 	}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				tcp(c)
-			}()
-		}
-	}()
+	go lab.Answer(l, tcp)
 	go func() {
 		b := make([]byte, 4096)
 		for {

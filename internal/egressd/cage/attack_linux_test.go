@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/omnijail/omnijail/internal/lab"
 )
 
 // TestS13_TakenOverEgressReachesNothing runs an attacker in place of the egress
@@ -122,24 +124,11 @@ func outside(t *testing.T) attackTargets {
 // listen serves connections by closing them, and shows that one can be had.
 func listen(t *testing.T, network, addr string) string {
 	t.Helper()
-	l, err := net.Listen(network, addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			c.Close()
-		}
-	}()
-	c, err := net.Dial(network, l.Addr().String())
+	at := lab.Serve(t, network, addr, func(net.Conn) {}).String()
+	c, err := net.Dial(network, at)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Close()
-	return l.Addr().String()
+	return at
 }
