@@ -16,7 +16,7 @@ type notifier struct {
 	mu     sync.Mutex
 	places map[int32]*surveyed // by the number of their watch
 	stale  []*surveyed         // to be listed again
-	git    map[*surveyed]bool  // git directories
+	always map[*surveyed]bool  // to be listed each time
 	doubt  bool                // something was missed, or may have been
 }
 
@@ -27,7 +27,7 @@ type notifier struct {
 const newNames = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_ONLYDIR
 
 func newNotifier(kept bool) *notifier {
-	n := &notifier{fd: -1, places: map[int32]*surveyed{}, git: map[*surveyed]bool{}}
+	n := &notifier{fd: -1, places: map[int32]*surveyed{}, always: map[*surveyed]bool{}}
 	if !kept {
 		return n
 	}
@@ -139,7 +139,7 @@ func (n *notifier) drop(p *surveyed) {
 		delete(up.below, p.name)
 	}
 	p.gone = true
-	delete(n.git, p)
+	delete(n.always, p)
 	if n.places[p.wd] == p {
 		delete(n.places, p.wd)
 	}

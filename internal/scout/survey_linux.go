@@ -72,8 +72,8 @@ func (s *survey) learn(at *surveyed, l listing, below []folder) []folder {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	at.listing, at.stale = l, false
-	if delete(n.git, at); l.isGit && !at.gone {
-		n.git[at] = true
+	if delete(n.always, at); l.isGit && !at.gone {
+		n.always[at] = true
 	}
 	known := at.below
 	at.below = nil
@@ -116,11 +116,15 @@ func (s *survey) gone(p folder) {
 }
 
 // shut is for a directory that the scout may not open. Nothing tells when its owner
-// opens it to the command, so that the survey is good for one request.
-func (s *survey) shut() {
+// opens it to the command.
+func (s *survey) shut(p folder) {
 	s.notifier.mu.Lock()
 	defer s.notifier.mu.Unlock()
-	s.notifier.doubt = true
+	if p.parent == nil || p.parent.gone {
+		s.notifier.doubt = true
+		return
+	}
+	s.notifier.always[p.parent] = true
 }
 
 // leaves are the names below g that are not g's to protect.
@@ -137,11 +141,12 @@ func (s *session) leaves(g *grant) (names []string) {
 	return names
 }
 
-// again has what was left out before, and is not any more, looked at. Git directories
-// are listed every time: what is taken away from one, of which nothing is told, may
-// make it a plain directory, in which more is looked at.
+// again has what was left out before, and is not any more, looked at, and what is
+// listed every time: git directories, for what is taken away from one, of which nothing
+// is told, may make it a plain directory, in which more is looked at; and directories
+// with one that could not be opened.
 func (s *survey) again(leaves []string) {
-	for p := range s.notifier.git {
+	for p := range s.notifier.always {
 		if s.has(p) {
 			s.notifier.list(p)
 		}

@@ -42,7 +42,7 @@ type walk struct {
 	// gone is told of a directory that is not there any more, and shut that there is
 	// one which only others can open. They may be nil.
 	gone func(p folder)
-	shut func()
+	shut func(p folder)
 
 	once    sync.Once
 	helpers sync.WaitGroup
@@ -188,7 +188,7 @@ func (w *walk) look(p folder, buf []byte) ([]folder, error) {
 		return nil, &os.PathError{Op: "walk", Path: p.name, Err: errTooDeep}
 	case errors.Is(err, unix.EACCES):
 		if err = w.unreadable(p); err == nil && w.shut != nil {
-			w.shut()
+			w.shut(p)
 		}
 		return nil, err
 	case err != nil:
