@@ -181,3 +181,22 @@ func TestS22_EverNewNamesAreNotAllWrittenDown(t *testing.T) {
 		t.Error("the next window has no room")
 	}
 }
+
+// What has no room in the window is not sent, and the last that has is called a flood.
+func TestS22_AFullWindowTellsNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // nothing waits to be acknowledged
+	w, r := watched(t, ctx)
+	<-w.told
+	w.since, w.count = time.Now().Add(time.Hour), windowNotices-1 // a window that does not end here
+	for _, name := range []string{"last.test", "more.test"} {
+		w.record(ctx, notice{kind: audit.KindDNS, code: audit.CodeNameDenied, name: name})
+	}
+	w.a.ledger.note(w.a.refused(notice{kind: audit.KindDNS, code: audit.CodeNameDenied, name: "end.test"}))
+	if ev := r.receive().(wire.Event); ev.Name != "last.test" || ev.Code != audit.CodeFlood {
+		t.Errorf("the last in the window: %+v", ev)
+	}
+	if ev := r.receive().(wire.Event); ev.Name != "end.test" {
+		t.Errorf("behind the window: %+v", ev)
+	}
+}
