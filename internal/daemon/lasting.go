@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type lasting[S stayer] struct {
 	mu     sync.Mutex
 	scouts []*lastingOne[S] // the one that served last is last
 	closed bool
+	ending sync.WaitGroup
 }
 
 // stayer is a scout.
@@ -61,9 +63,13 @@ func (l *lasting[S]) take(key string, here func(S) error) (s S, ok bool) {
 		if one.scout.Alive() && here(one.scout) == nil {
 			return one.scout, true
 		}
-		go one.scout.Close()
+		l.end(one.scout)
 	}
 }
+
+// end ends a scout beside the command that it is no use to: the kernel takes a while
+// to undo thousands of watches.
+func (l *lasting[S]) end(s S) { l.ending.Go(func() { s.Close() }) }
 
 func (l *lasting[S]) pick(key string) *lastingOne[S] {
 	l.mu.Lock()
@@ -86,8 +92,9 @@ func (l *lasting[S]) remove(i int) *lastingOne[S] {
 
 // put keeps a scout, or ends it where there are too many: of its own user's the
 // oldest makes room, of others' none.
-func (l *lasting[S]) put(s S, uid uint32, key string) error {
+func (l *lasting[S]) put(s S, uid uint32, key string) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	oldest, of := -1, 0
 	for i, other := range l.scouts {
 		if other.uid == uid {
@@ -96,48 +103,35 @@ func (l *lasting[S]) put(s S, uid uint32, key string) error {
 			}
 		}
 	}
-	var old *lastingOne[S]
 	if of >= lastingOfUID {
-		old = l.remove(oldest)
+		l.end(l.remove(oldest).scout)
 	}
 	if l.closed || len(l.scouts) >= lastingInAll {
-		l.mu.Unlock()
-		return s.Close()
+		l.end(s)
+		return
 	}
 	kept := &lastingOne[S]{scout: s, uid: uid, key: key}
 	kept.timer = time.AfterFunc(l.time, func() { l.expire(kept) })
 	l.scouts = append(l.scouts, kept)
-	l.mu.Unlock()
-	if old != nil {
-		return old.scout.Close()
-	}
-	return nil
 }
 
 func (l *lasting[S]) expire(one *lastingOne[S]) {
 	l.mu.Lock()
-	for i, other := range l.scouts {
-		if other == one {
-			l.remove(i)
-			l.mu.Unlock()
-			one.scout.Close()
-			return
-		}
+	defer l.mu.Unlock()
+	if i := slices.Index(l.scouts, one); i >= 0 {
+		l.end(l.remove(i).scout)
 	}
-	l.mu.Unlock()
 }
 
-// close ends them all. None is kept after it.
+// close ends them all and waits for that. None is kept after it.
 func (l *lasting[S]) close() {
 	l.mu.Lock()
 	l.closed = true
-	scouts := l.scouts
-	l.scouts = nil
-	l.mu.Unlock()
-	for _, one := range scouts {
-		one.timer.Stop()
-		one.scout.Close()
+	for len(l.scouts) > 0 {
+		l.end(l.remove(0).scout)
 	}
+	l.mu.Unlock()
+	l.ending.Wait()
 }
 
 // scoutFor is the scout that opens the files of x: one that knows them, or one that
@@ -160,7 +154,8 @@ func (x *execution) scoutFor(ctx context.Context, watch bool) (*scout, error) {
 	}
 	x.undo.Add(func() error {
 		if s.Stays() {
-			return m.lasting.put(s, p.User.UID, key)
+			m.lasting.put(s, p.User.UID, key)
+			return nil
 		}
 		return s.Close()
 	})

@@ -40,9 +40,8 @@ func TestS17_ScoutsThatStayAreFew(t *testing.T) {
 	var alices []*someScout
 	put := func(uid uint32, name string) *someScout {
 		s := newSomeScout(name)
-		if err := l.put(s, uid, name); err != nil {
-			t.Fatal(err)
-		}
+		l.put(s, uid, name)
+		l.ending.Wait()
 		return s
 	}
 	bobs := put(2, "bob")
@@ -75,9 +74,7 @@ func TestS17_AScoutThatStaysIsForItsRequest(t *testing.T) {
 		if s == other {
 			key = "another"
 		}
-		if err := l.put(s, 1, key); err != nil {
-			t.Fatal(err)
-		}
+		l.put(s, 1, key)
 	}
 	dead.Close()
 	if s, ok := l.take("k", func(s *someScout) error {
@@ -100,9 +97,7 @@ func TestS17_AScoutThatStaysIsForItsRequest(t *testing.T) {
 func TestAScoutThatIsNotAskedGoes(t *testing.T) {
 	l := lasting[*someScout]{time: time.Millisecond}
 	s := newSomeScout("s")
-	if err := l.put(s, 1, "k"); err != nil {
-		t.Fatal(err)
-	}
+	l.put(s, 1, "k")
 	<-s.gone
 	if _, ok := l.take("k", here); ok {
 		t.Error("it serves all the same")
