@@ -115,7 +115,7 @@ func TestThreatModelNamesFilesThatExist(t *testing.T) {
 // means this node.
 var (
 	sandbox      = regexp.MustCompile(`(?i)\bsandbox(es|ed|ing)?\b`)
-	notOurs      = regexp.MustCompile(`(?i)other sandbox|another sandbox|foreign sandbox|sandbox block|sandboxes? of (its|their) own|under a sandbox|` + "`sandbox:?`")
+	notOurs      = regexp.MustCompile(`(?i)other sandbox|another sandbox|foreign sandbox|sandbox block|sandboxes? of (its|their) own|under a sandbox|"--no-sandbox"|` + "`sandbox:?`")
 	hostForNode  = regexp.MustCompile(`(?i)\b(on|of|from) the host\b( system| machine| kernel|[.,;:]|$)|\bhost (system|machine|kernel|filesystem|file system)\b`)
 	helpOrManual = []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "examples", "packaging", "cmd", "api/openapi.yaml"}
 )

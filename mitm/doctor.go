@@ -29,6 +29,9 @@ var doctorPages = map[string]page{
 	"/cargo/config.json":                         {"application/json", `{"dl":"https://` + egress.DoctorHost + `/cargo/dl","api":"https://` + egress.DoctorHost + `/cargo"}`},
 	"/cargo/api/v1/crates": {"application/json",
 		`{"crates":[{"name":"omnijail-doctor","max_version":"1.0.0","description":""}],"meta":{"total":1}}`},
+	"/version": {"application/json", `{"major":"1","minor":"32","gitVersion":"v1.32.0+omnijail-doctor"}`},
+	"/s3": {"application/xml", `<ListAllMyBucketsResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Buckets><Bucket>` +
+		`<Name>omnijail-doctor</Name><CreationDate>2026-01-01T00:00:00Z</CreationDate></Bucket></Buckets></ListAllMyBucketsResult>`},
 }
 
 // packet is a line as git frames it.

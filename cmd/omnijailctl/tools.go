@@ -15,10 +15,16 @@ type tool struct {
 
 const doctorURL = "https://" + egress.DoctorHost
 
-// javaRead is a program in one file, compiled when it is run.
-const javaRead = `class Doctor {
+// javaRead is a program in one file, compiled when it is run. It asks with both of
+// Java's clients.
+const javaRead = `import java.net.URI;
+import java.net.http.*;
+
+class Doctor {
   public static void main(String[] a) throws Exception {
-    System.out.print(new String(new java.net.URL("` + doctorURL + `/").openStream().readAllBytes()));
+    URI u = URI.create("` + doctorURL + `/");
+    HttpClient.newHttpClient().send(HttpRequest.newBuilder(u).build(), HttpResponse.BodyHandlers.discarding());
+    System.out.print(new String(u.toURL().openStream().readAllBytes()));
   }
 }
 `
@@ -28,6 +34,7 @@ var tools = []tool{
 	{name: "gh", argv: []string{"gh", "api", "user"}, says: "omnijail-doctor",
 		env: map[string]string{"GH_HOST": egress.DoctorHost, "GH_ENTERPRISE_TOKEN": "none", "GH_NO_UPDATE_NOTIFIER": "1"}},
 	{name: "curl", argv: []string{"curl", "-sS", doctorURL + "/"}, says: "omnijail-doctor"},
+	{name: "wget", argv: []string{"wget", "-qO-", doctorURL + "/"}, says: "omnijail-doctor"},
 	{name: "node", argv: []string{"node", "-e", `require("https").get("` + doctorURL + `/", r => r.pipe(process.stdout)).on("error", e => { console.error(e.message); process.exit(1) })`},
 		says: "omnijail-doctor"},
 	{name: "python", argv: []string{"python3", "-c", `import urllib.request as u; print(u.urlopen("` + doctorURL + `/").read().decode())`}, says: "omnijail-doctor"},
@@ -40,4 +47,9 @@ var tools = []tool{
 		env: map[string]string{"NPM_CONFIG_UPDATE_NOTIFIER": "false"}},
 	{name: "pip", argv: []string{"pip3", "index", "versions", "omnijail-doctor", "--index-url", doctorURL + "/simple"}, says: "1.0.0",
 		env: map[string]string{"PIP_DISABLE_PIP_VERSION_CHECK": "1"}},
+	{name: "apt", argv: []string{"/usr/lib/apt/apt-helper", "download-file", doctorURL + "/", "/tmp/doctor"}, says: "Fetched"},
+	{name: "kubectl", argv: []string{"kubectl", "--server", doctorURL, "--token", "none", "get", "--raw", "/version"}, says: "omnijail-doctor"},
+	{name: "aws", argv: []string{"aws", "--no-sign-request", "--region", "none", "--endpoint-url", doctorURL + "/s3", "s3api", "list-buckets"}, says: "omnijail-doctor",
+		env: map[string]string{"AWS_EC2_METADATA_DISABLED": "true"}},
+	{name: "chromium", argv: []string{"chromium", "--headless", "--disable-gpu", "--no-first-run", "--no-sandbox", "--dump-dom", doctorURL + "/"}, says: "omnijail-doctor"},
 }

@@ -34,12 +34,12 @@ func TestDoctorTriesTheUsersTools(t *testing.T) {
 		return by
 	}
 	good := states("/usr/local/bin:/usr/bin:/bin:/usr/local/go/bin")
-	for _, name := range []string{"git", "gh", "curl", "node", "python", "java", "go", "npm", "pip"} {
+	for _, name := range []string{"git", "gh", "curl", "node", "python", "java", "go", "npm", "pip", "cargo", "wget", "apt", "kubectl", "aws", "chromium"} {
 		if r := good[name]; r.State != "ok" {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	bad := states(bin + ":/usr/bin:/bin")
+	bad := states(bin)
 	if r := bad["curl"]; r.State != "failed" || !strings.Contains(r.Reason, "is outside of what the jail sees") || !strings.Contains(r.Fix, "read_paths") {
 		t.Errorf("%+v", r)
 	}
