@@ -10,6 +10,7 @@ import (
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egress"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/internal/guard"
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/policy"
 )
@@ -70,6 +71,9 @@ func allowRequest(e wire.Event, scheme egress.Scheme, prefix string) string {
 	a, err := egress.ParseAuthority(e.Authority, scheme.Port())
 	if err != nil || e.Method == "" {
 		return ""
+	}
+	if ip, err := netip.ParseAddr(a.Host()); err == nil && guard.Judge(ip, guard.View{}) == guard.Metadata {
+		return "" // no rule opens it: clients of clouds ask there for credentials, unasked
 	}
 	host := a.Host()
 	if a.Port() != scheme.Port() || strings.Contains(host, ":") {
