@@ -72,7 +72,7 @@ func allowRequest(e wire.Event, scheme egress.Scheme, prefix string) string {
 	if err != nil || e.Method == "" {
 		return ""
 	}
-	if ip, err := netip.ParseAddr(a.Host()); err == nil && guard.Judge(ip, guard.View{}) == guard.Metadata {
+	if ip, err := netip.ParseAddr(a.Host()); err == nil && guard.MetadataAddr(ip) {
 		return "" // no rule opens it: clients of clouds ask there for credentials, unasked
 	}
 	host := a.Host()

@@ -28,6 +28,7 @@ func TestS24_AHintNeverAllowsMore(t *testing.T) {
 		"an address":       {wire.Event{Code: audit.CodeIPLiteral, Method: "GET", Authority: "192.0.2.1:443", Path: "/x"}, "omnijailctl exec --allow 'GET 192.0.2.1/x' -- …"},
 		"a longer address": {wire.Event{Code: audit.CodeIPLiteral, Method: "GET", Authority: "[2001:db8::1]:443", Path: "/x"}, "omnijailctl exec --allow 'GET [2001:db8::1]:443/x' -- …"},
 		"metadata":         {wire.Event{Code: audit.CodeIPLiteral, Method: "PUT", Authority: "169.254.169.254:80", Path: "/latest/api/token"}, ""},
+		"mapped metadata":  {wire.Event{Code: audit.CodeIPLiteral, Method: "GET", Authority: "[64:ff9b::a9fe:a9fe]:80", Path: "/"}, ""},
 		"a stream":         {wire.Event{Code: audit.CodeRawTCP, Authority: "db.example:5432"}, "omnijailctl exec --allow 'tcp://db.example:5432' -- …"},
 		"shell characters": {wire.Event{Code: audit.CodeNoRule, Method: "GET", Authority: "api.github.com:443", Path: "/$(id)'x"}, `omnijailctl exec --allow 'GET api.github.com/$(id)'\''x' -- …`},
 	} {

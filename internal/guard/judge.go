@@ -22,6 +22,16 @@ type View struct {
 	Denied func(netip.Addr) bool // public addresses that the policy closes
 }
 
+// MetadataAddr reports whether an address is a metadata service's, or embeds one.
+func MetadataAddr(a netip.Addr) bool {
+	for inner, ok := a.WithZone("").Unmap(), true; ok; inner, ok = embedded(inner) {
+		if metadata[inner] {
+			return true
+		}
+	}
+	return false
+}
+
 // Judge classifies one address. A transition address is also what it embeds: it is
 // never better than that.
 func Judge(a netip.Addr, v View) Class {
