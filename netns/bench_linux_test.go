@@ -36,3 +36,17 @@ func BenchmarkTake(b *testing.B) {
 		b.StartTimer()
 	}
 }
+
+// BenchmarkOpenPorts is what a start pays where each port needs a listener: those of
+// a policy that names https alone.
+func BenchmarkOpenPorts(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		n := newNetBy(b, ByPort)
+		b.StartTimer()
+		open(b, n, Opening{Ports: []uint16{22, 53, 443}, Proxy: true})
+		b.StopTimer()
+		n.Close()
+		b.StartTimer()
+	}
+}
