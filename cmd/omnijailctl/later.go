@@ -9,7 +9,6 @@ import (
 // laterVerbs are the verbs that this build does not have. Typing one is an error
 // that says so, never a silent nothing.
 var laterVerbs = map[string]string{
-	"rearm":   "omnijailctl rm, then create: a session without its network is made anew",
 	"creds":   "credentials of session jails",
 	"box":     "remote boxes",
 	"sandbox": "remote boxes",

@@ -87,7 +87,7 @@ func (c *Change) Apply(p *Plan, by uint32) *api.Error {
 	if err == nil {
 		next.placeholders, err = answer.Placeholders(p.Spec.Bindings)
 		if err != nil {
-			j.proc.end(err)
+			j.proc.Load().end(err)
 		}
 	}
 	if err != nil {
@@ -138,17 +138,17 @@ func (c *Change) replace(next *inForce) (wire.Answer, error) {
 		Pins: slices.Concat(was.Pins, is.Pins), Private: slices.Concat(was.Private, is.Private), All: was.All || is.All,
 	}
 	id := j.id.String()
-	if err := j.proc.wall.Admit(id, both); err != nil {
+	if err := j.proc.Load().wall.Admit(id, both); err != nil {
 		return wire.Answer{}, err
 	}
-	answer, err := j.proc.ask(j.ctx, func(seq uint32) wire.Message {
+	answer, err := j.proc.Load().ask(j.ctx, func(seq uint32) wire.Message {
 		return wire.Replace{Seq: seq, Jail: id, Generation: next.generation, Spec: file}
 	})
 	left := is
 	if err != nil {
 		left = was
 	}
-	if err := j.proc.wall.Admit(id, left); err != nil {
+	if err := j.proc.Load().wall.Admit(id, left); err != nil {
 		c.m.cfg.Log.Error("fence: openings of a former policy stay", "jail", id, "err", err)
 	}
 	return answer, err

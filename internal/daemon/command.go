@@ -96,6 +96,8 @@ func (x *execution) enter(ctx context.Context, name string) error {
 	if err := x.scout(ctx, !x.plan.Spec.Bare()); err != nil {
 		return err
 	}
+	x.j.arming.RLock()
+	defer x.j.arming.RUnlock()
 	return x.start(ctx)
 }
 

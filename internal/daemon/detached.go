@@ -94,7 +94,10 @@ func (x *execution) detach(ctx context.Context, d *detached) error {
 		return err
 	}
 	defer source.Close()
-	if err := x.start(ctx); err != nil {
+	x.j.arming.RLock()
+	err = x.start(ctx)
+	x.j.arming.RUnlock()
+	if err != nil {
 		return err
 	}
 	if x.master != nil {

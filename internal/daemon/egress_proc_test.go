@@ -51,7 +51,7 @@ func newFake(t *testing.T) *fake {
 		}
 	})
 	f.jail = testJail(t, func(reason string) { f.ended <- reason })
-	f.jail.proc = f.p
+	f.jail.proc.Store(f.p)
 	f.p.jails[f.jail.id.String()] = f.jail
 	go f.p.read(f.m)
 	t.Cleanup(func() {

@@ -23,10 +23,8 @@ import (
 type environment struct {
 	undo   cleanup.Stack // after the last command's own
 	group  *cgroup.Group // around the commands' own, with the jail's limits
-	net    *netns.Net
-	opened netns.Opening
-	answer wire.Answer
-	kept   *shared // what the commands of a session share; else nil
+	wayOut               // a session may get another
+	kept   *shared       // what the commands of a session share; else nil
 }
 
 // open makes the jail: its cgroup, a network whose sockets the egress process
@@ -56,7 +54,7 @@ func (x *execution) open(ctx context.Context) error {
 	}
 	first := x.j.policy.Load()
 	if first.placeholders, err = env.answer.Placeholders(first.plan.Spec.Bindings); err != nil {
-		x.j.proc.end(err)
+		x.j.proc.Load().end(err)
 		return errEgressGone
 	}
 	if err := x.gate(ctx); err != nil {
@@ -84,40 +82,61 @@ func (x *execution) limit() error {
 	return err
 }
 
-// connect takes a network from the pool and hands its sockets over.
+// connect gives the jail its network.
 func (x *execution) connect(ctx context.Context, env *environment) error {
-	m, j := x.m, x.j
-	n, err := m.cfg.Networks.Take()
+	n, err := x.m.wayOut(ctx, x.j, x.j.policy.Load(), &env.undo)
+	if n != nil {
+		env.wayOut = *n
+	}
+	if n != nil && n.proc != nil {
+		x.j.proc.Store(n.proc)
+	}
+	return err
+}
+
+// wayOut is a jail's network with what serves it.
+type wayOut struct {
+	net    *netns.Net
+	opened netns.Opening
+	proc   *egressProc // that has its sockets
+	answer wire.Answer
+}
+
+// wayOut takes a network from the pool and hands its sockets over to the egress process
+// of j, whose policy is in force then. What there is of it is returned after an
+// error too; undo takes it apart.
+func (m *Manager) wayOut(ctx context.Context, j *liveJail, policy *inForce, undo *cleanup.Stack) (*wayOut, error) {
+	net, err := m.cfg.Networks.Take()
 	if err != nil {
-		return fmt.Errorf("network: %w", err)
+		return nil, fmt.Errorf("network: %w", err)
 	}
-	env.net = n
-	env.undo.Add(n.Close)
-	if env.opened, err = opening(n.Interception(), x.j.spec()); err != nil {
-		return err
+	n := &wayOut{net: net}
+	undo.Add(net.Close)
+	if n.opened, err = opening(net.Interception(), policy.plan.Spec); err != nil {
+		return n, err
 	}
-	if err := n.Open(env.opened); err != nil {
-		return fmt.Errorf("network: %w", err)
+	if err := net.Open(n.opened); err != nil {
+		return n, fmt.Errorf("network: %w", err)
 	}
-	proc, err := m.egressFor(ctx, keyOf(x.j.owner, x.plan), x.j)
+	proc, err := m.egressFor(ctx, keyOf(j.owner, policy.plan), j)
 	if err != nil {
-		return err
+		return n, err
 	}
-	env.undo.Add(func() error { proc.detach(j.id); return nil })
-	j.proc = proc
+	undo.Add(func() error { proc.detach(j.id); return nil })
+	n.proc = proc
 	set := m.cfg.Settings()
-	told := toldOf(set, x.j.policy.Load())
+	told := toldOf(set, policy)
 	file, err := wire.Seal("egress-spec", told)
 	if err != nil {
-		return err
+		return n, err
 	}
 	defer file.Close()
-	if err := proc.wall.Admit(x.j.id.String(), openings(set, told)); err != nil {
-		return err
+	if err := proc.wall.Admit(j.id.String(), openings(set, told)); err != nil {
+		return n, err
 	}
-	env.answer, err = proc.attach(ctx, x.j, file, n.Sockets())
-	n.Forget()
-	return err
+	n.answer, err = proc.attach(ctx, j, file, net.Sockets())
+	net.Forget()
+	return n, err
 }
 
 // toldOf is what the egress process is told of a policy.

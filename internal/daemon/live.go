@@ -27,7 +27,7 @@ type liveJail struct {
 	env      environment
 	backend  string
 	started  time.Time
-	proc     *egressProc
+	proc     atomic.Pointer[egressProc]
 	audience audience
 	ctx      context.Context // ends with the jail
 	metrics  *metrics
@@ -35,8 +35,9 @@ type liveJail struct {
 	gone     chan struct{}       // closed when nothing of the jail is left
 	end      func(reason string) // ends the command; first call counts
 
-	changing  sync.Mutex // held by the one who changes its policy
-	detaching sync.Mutex // held by the one who starts a command without a client
+	changing  sync.Mutex   // held by the one who changes its policy
+	detaching sync.Mutex   // held by the one who starts a command without a client
+	arming    sync.RWMutex // of the network; read while a command is being started in it
 
 	mu       sync.Mutex
 	secrets  []*secret             // by number; never fewer
@@ -99,7 +100,7 @@ func (j *liveJail) cut(code audit.Code, reason string) {
 }
 
 // degradedHint is what to do about a session without a network.
-const degradedHint = "omnijailctl rm ID, then omnijailctl create: nothing in this jail trusts another CA"
+const degradedHint = "omnijailctl rearm ID gives it another, for commands that start afterwards: what runs trusts no other CA"
 
 // saw passes a written record on to whoever watches the exec.
 func (j *liveJail) saw(r audit.Record) {

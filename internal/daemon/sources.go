@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,8 +30,24 @@ const refreshInterval = time.Minute
 type sources struct {
 	m        *Manager
 	j        *liveJail
-	sealed   map[string]*os.File // values of env sources, sent by the client
-	writable []*os.File          // the trees that the jail may write, O_PATH
+	writable []*os.File // the trees that the jail may write, O_PATH
+
+	mu     sync.Mutex
+	sealed map[string]*os.File // values of env sources, sent by the client
+}
+
+// forget drops the values that the client sent, which are the first egress process's.
+func (s *sources) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sealed = nil
+}
+
+// sent returns the value of an env source, nil for none.
+func (s *sources) sent(name string) *os.File {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sealed[name]
 }
 
 // start begins the resolution of those values that are not at hand and returns
@@ -105,7 +122,7 @@ func (s *sources) first(from []creds.Source, generation uint64) (f *os.File, by 
 	for i, src := range from {
 		switch src.Kind {
 		case creds.SourceEnv:
-			if f := s.sealed[src.Env]; f != nil && generation == 1 {
+			if f := s.sent(src.Env); f != nil && generation == 1 {
 				return f, wire.ByMemfd, nil
 			}
 		case creds.SourceSystemd:
@@ -181,8 +198,9 @@ func (s *secret) commandEnv(from []creds.Source) (env []string) {
 }
 
 func (s *sources) send(msg wire.Secret) error {
-	if err := s.j.proc.conn.SendMessage(msg); err != nil {
-		s.j.proc.end(err)
+	proc := s.j.proc.Load()
+	if err := proc.conn.SendMessage(msg); err != nil {
+		proc.end(err)
 		return errEgressGone
 	}
 	return nil
@@ -208,7 +226,7 @@ func await(ctx context.Context, j *liveJail, r *resolution) (settled, error) {
 			}
 		}
 		return s, nil
-	case <-j.proc.dead:
+	case <-j.proc.Load().dead:
 		return settled{}, errEgressGone
 	case <-ctx.Done():
 		return settled{}, ctx.Err()

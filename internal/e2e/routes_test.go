@@ -180,7 +180,7 @@ func TestS14_WhoMayAskAtAll(t *testing.T) {
 func TestS14_VerbsOfPartsNotBuilt(t *testing.T) {
 	n := NewNode(t, Options{NoLab: true})
 	for _, args := range [][]string{
-		{"rearm", "x"}, {"creds", "ls"},
+		{"creds", "ls"},
 		{"policy", "suggest"}, {"audit", "prove", "x"}, {"box", "ls"}, {"hosts", "ls"},
 	} {
 		o := n.Run(t, Ctl{UID: Alice, Args: args})
@@ -192,7 +192,7 @@ func TestS14_VerbsOfPartsNotBuilt(t *testing.T) {
 			t.Errorf("%q: exit %d, %q", args, o.Exit, o.Stderr)
 		}
 	}
-	for _, op := range []string{"GET /v1/jails/x/creds", "POST /v1/jails/x/rearm"} {
+	for _, op := range []string{"GET /v1/jails/x/creds"} {
 		method, path, _ := strings.Cut(op, " ")
 		if a := ask(t, n, Alice, method, path, "{}"); a.status != 404 && a.status != 405 {
 			t.Errorf("%s: %v", op, a)
