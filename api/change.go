@@ -2,13 +2,15 @@ package api
 
 import "encoding/json"
 
-// PolicyChange is the body of PUT /v1/jails/{id}/policy.
+// PolicyChange is the body of PUT and POST /v1/jails/{id}/policy.
 type PolicyChange struct {
 	Policy json.RawMessage `json:"policy"`         // a name, or a document
 	From   string          `json:"from,omitempty"` // digest of the policy that it is to replace; empty: whatever is in force
 	DryRun bool            `json:"dry_run,omitempty"`
 	// Context holds the variables that the policy's credential commands may get.
 	Context map[string]string `json:"context,omitempty"`
+	// SecretFDs are variables whose values follow as sealed memfds, by POST with Upgrade.
+	SecretFDs []string `json:"secret_fds,omitempty"`
 }
 
 // PolicyChanged answers it: what the other policy changes, whether it was put in

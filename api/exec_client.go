@@ -42,12 +42,27 @@ func (c *Client) Create(ctx context.Context, req ExecRequest, secrets []*os.File
 	if len(secrets) != len(req.SecretFDs) {
 		return nil, fmt.Errorf("omnijail: internal error: %d secrets for %d names", len(secrets), len(req.SecretFDs))
 	}
+	return c.withoutStdio(ctx, "/v1/jails", req, secrets)
+}
+
+// Change gives a live jail another policy together with the values of its env
+// sources, one sealed memfd for each of change.SecretFDs. The Session's Exit says
+// how it went.
+func (c *Client) Change(ctx context.Context, id string, change PolicyChange, secrets []*os.File) (*Session, error) {
+	if len(secrets) != len(change.SecretFDs) {
+		return nil, fmt.Errorf("omnijail: internal error: %d secrets for %d names", len(secrets), len(change.SecretFDs))
+	}
+	return c.withoutStdio(ctx, "/v1/jails/"+url.PathEscape(id)+"/policy", change, secrets)
+}
+
+// withoutStdio asks for what runs no command.
+func (c *Client) withoutStdio(ctx context.Context, path string, req any, secrets []*os.File) (*Session, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer null.Close()
-	return c.session(ctx, "/v1/jails", req, [3]*os.File{null, null, null}, secrets)
+	return c.session(ctx, path, req, [3]*os.File{null, null, null}, secrets)
 }
 
 // ExecIn starts one more command in the session jail called id.

@@ -29,7 +29,8 @@ func (g *globals) policyApply() *cobra.Command {
 new ones do not allow any more is cut, and placeholders of credentials that stay
 remain valid. What a running jail was made by (paths, limits, variables) has to be
 the same in both. What would change is shown, and asked about on a terminal;
-without one, --yes has to say so. What "create --allow" added stays.`,
+without one, --yes has to say so. What "create --allow" added stays. Values of
+new credentials come from their files and commands, and from variables here.`,
 		Example: "  omnijailctl policy apply --jail j0123456789abcdef .omnijail.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if id == "" {
@@ -46,10 +47,15 @@ without one, --yes has to say so. What "create --allow" added stays.`,
 
 // apply shows what another policy changes, asks, and has just that done.
 func (g *globals) apply(ctx context.Context, id, arg string, yes bool) error {
-	change, err := g.changeTo(ctx, arg)
+	change, secrets, err := g.changeTo(ctx, arg)
 	if err != nil {
 		return err
 	}
+	defer func() {
+		for _, s := range secrets {
+			s.Close()
+		}
+	}()
 	path := "/v1/jails/" + url.PathEscape(id) + "/policy"
 	var out api.PolicyChanged
 	change.DryRun = true
@@ -68,7 +74,13 @@ func (g *globals) apply(ctx context.Context, id, arg string, yes bool) error {
 		}
 	}
 	change.DryRun, change.From = false, out.From
-	if err := g.client().Put(ctx, path, change, &out); err != nil {
+	if len(secrets) > 0 {
+		err = g.changeWith(ctx, id, change, secrets)
+		out.Applied = true
+	} else {
+		err = g.client().Put(ctx, path, change, &out)
+	}
+	if err != nil {
 		return missing("jail", id, err)
 	}
 	if g.json {
@@ -77,26 +89,50 @@ func (g *globals) apply(ctx context.Context, id, arg string, yes bool) error {
 	return nil
 }
 
+// changeWith hands the values of env sources over with the request.
+func (g *globals) changeWith(ctx context.Context, id string, change api.PolicyChange, secrets []*os.File) error {
+	s, err := g.client().Change(ctx, id, change, secrets)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for {
+		switch ev, _, err := s.Next(); {
+		case err != nil:
+			return errors.New("omnijaild ended before it said what became of the change")
+		case ev.Exit != nil && ev.Exit.Code != 0:
+			return &api.Error{Code: "not_changed", Reason: ev.Exit.Reason, Fix: ev.Exit.Fix}
+		case ev.Exit != nil:
+			return nil
+		}
+	}
+}
+
 // changeTo is the request for the policy that arg names: found, trusted and
-// flattened as exec does it.
-func (g *globals) changeTo(ctx context.Context, arg string) (api.PolicyChange, error) {
+// flattened as exec does it, with the values of its env sources that are set.
+func (g *globals) changeTo(ctx context.Context, arg string) (api.PolicyChange, []*os.File, error) {
+	none := api.PolicyChange{}
 	cwd, err := (&execFlags{}).workingDirectory()
 	if err != nil {
-		return api.PolicyChange{}, fmt.Errorf("the working directory is gone: %w", err)
+		return none, nil, fmt.Errorf("the working directory is gone: %w", err)
 	}
 	if policy.IsFile(arg) {
 		if arg, err = filepath.Abs(arg); err != nil {
-			return api.PolicyChange{}, err
+			return none, nil, err
 		}
 	}
 	needs := &environment{}
 	var raw json.RawMessage
 	if raw, err = sendPolicy(ctx, g, arg, cwd, needs); err != nil {
-		return api.PolicyChange{}, err
+		return none, nil, err
 	}
 	var env api.ExecRequest
 	needs.fill(&env)
-	return api.PolicyChange{Policy: raw, Context: env.Context}, nil
+	secrets, err := openSecrets(&env)
+	if err != nil {
+		return none, nil, err
+	}
+	return api.PolicyChange{Policy: raw, Context: env.Context, SecretFDs: env.SecretFDs}, secrets, nil
 }
 
 // changeText says what changes, what opens most first.

@@ -73,10 +73,10 @@ func (c *Change) Apply(p *Plan, by uint32) *api.Error {
 		return api.Refuse(http.StatusConflict, "too_many_values", "%v", err)
 	}
 	for _, s := range next.fresh(former) {
-		if !s.binding.Optional && onlyEnv(s.binding) {
+		if !s.binding.Optional && onlyEnv(s.binding) && !sent(p, s.binding) {
 			return api.Refuse(http.StatusUnprocessableEntity, "credential",
-				"credential %q takes its value from a variable, which only the client that makes a jail hands over", s.binding.Name).
-				Hint("a file or command as its source; or a new jail")
+				"credential %q takes its value from a variable, and the client handed none over", s.binding.Name).
+				Hint("set it where omnijailctl policy apply runs, as the jail's owner")
 		}
 	}
 	if err := c.record(p, by, audit.Allow, fmt.Sprintf("policy changed by uid %d", by)); err != nil {
@@ -182,6 +182,11 @@ func (c *Change) record(p *Plan, by uint32, d audit.Decision, reason string) err
 		Generation: c.Generation(), Digest: p.Spec.Policy.Digest, Decision: d, Reason: reason,
 	})
 	return err
+}
+
+// sent reports whether the client handed a value over for a binding.
+func sent(p *Plan, b creds.Binding) bool {
+	return slices.ContainsFunc(b.Sources, func(s creds.Source) bool { return s.Kind == creds.SourceEnv && slices.Contains(p.SecretFDs, s.Env) })
 }
 
 // onlyEnv reports whether nothing but a client can give a binding's value.

@@ -36,7 +36,16 @@ type sources struct {
 	sealed map[string]*os.File // values of env sources, sent by the client
 }
 
-// forget drops the values that the client sent, which are the first egress process's.
+// give takes the values that a client sends with another policy, in the place of
+// those from before.
+func (s *sources) give(sealed map[string]*os.File) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sealed = sealed
+}
+
+// forget drops the values that a client sent: they are the egress process's by then,
+// and one that comes after it has none.
 func (s *sources) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

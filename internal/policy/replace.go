@@ -72,7 +72,7 @@ func (d *Document) lastingWeakenings() (out []string) {
 // Replace makes the Spec of a running jail under another policy: its rules,
 // credentials and what belongs to them, all else as it is. was is the document in
 // force, as it was named; running its Spec; req the request that made the jail,
-// which counts on. A document that differs in what cannot change is refused with
+// which counts on, with the secrets that come with this one. A document that differs in what cannot change is refused with
 // the keys named. Errors are Errors.
 func Replace(running *jail.Spec, was, doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 	rep := &report{}
@@ -81,7 +81,6 @@ func Replace(running *jail.Spec, was, doc *Document, req Request, facts Facts) (
 	if err := rep.err(); err != nil {
 		return nil, err
 	}
-	req.SecretFDs = nil // what the client sent is with the jail
 	made, err := Compile(doc, req, facts)
 	if err != nil {
 		return nil, err

@@ -12,42 +12,84 @@ import (
 
 // changePolicy gives a live jail another policy, or says what that would change.
 func (s *Server) changePolicy(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
-	id, err := jail.ParseID(r.PathValue("id"))
-	if err != nil {
-		return api.NotFound()
-	}
-	change, refused := s.view(c).Change(id)
+	asked, refused := s.change(r, c)
 	if refused != nil {
 		return refused
 	}
-	defer change.Done()
-	var req api.PolicyChange
-	if err := decode(r, &req); err != nil {
-		return err
-	}
-	made := change.Made()
-	was := made.Spec
-	if req.From != "" && req.From != was.Policy.Digest {
-		return api.Refuse(http.StatusConflict, "changed_meanwhile", "the policy of jail %s is another by now", id).
-			Hint("look at it again: omnijailctl inspect %s", id)
-	}
-	plan, refused := s.replacement(&req, made, c)
-	if refused != nil {
-		return refused
-	}
-	generation := change.Generation()
-	if !req.DryRun {
+	defer asked.Done()
+	was, is := asked.Made().Spec, asked.plan.Spec
+	generation := asked.Generation()
+	if !asked.DryRun {
+		if len(asked.SecretFDs) > 0 {
+			return needsUpgrade()
+		}
 		c.endTurn() // a credential may ask a person
-		if refused := change.Apply(plan, c.UID()); refused != nil {
+		if refused := asked.Apply(asked.plan, c.UID()); refused != nil {
 			return refused
 		}
 	}
-	d := policy.Differ(was, plan.Spec)
+	d := policy.Differ(was, is)
 	return reply(w, api.PolicyChanged{
-		Jail: id.String(), Policy: plan.Spec.Policy.Name, Origin: plan.Spec.Policy.Origin,
-		From: was.Policy.Digest, Digest: plan.Spec.Policy.Digest, Generation: generation, Applied: !req.DryRun,
+		Jail: asked.id.String(), Policy: is.Policy.Name, Origin: is.Policy.Origin,
+		From: was.Policy.Digest, Digest: is.Policy.Digest, Generation: generation, Applied: !asked.DryRun,
 		AllowsMore: d.AllowsMore, AllowsLess: d.AllowsLess, Binds: d.Binds, Unbinds: d.Unbinds, BindsOtherwise: d.BindsOtherwise, Settings: d.Settings,
 	})
+}
+
+// changePolicyWith gives a live jail another policy with the values of its env
+// sources, which follow the 101.
+func (s *Server) changePolicyWith(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
+	if !upgrades(r) {
+		return needsUpgrade()
+	}
+	asked, refused := s.change(r, c)
+	if refused != nil {
+		return refused
+	}
+	defer asked.Done()
+	switch {
+	case asked.DryRun:
+		return api.Refuse(http.StatusBadRequest, "dry_run", "nothing is handed over for a question")
+	case c.UID() != asked.Made().Caller.UID():
+		return api.Refuse(http.StatusForbidden, "secrets", "only the owner of jail %s hands over values for it", asked.id)
+	}
+	return upgrade(w, c, func() { asked.ApplyWith(asked.plan, c.UID(), c.conn) })
+}
+
+// change is a request for another policy that may be put in force.
+type change struct {
+	*daemon.Change
+	api.PolicyChange
+	id   jail.ID
+	plan *daemon.Plan
+}
+
+// change decides on a request for another policy. Whoever gets one gives its right
+// back.
+func (s *Server) change(r *http.Request, c *caller) (_ *change, refused *api.Error) {
+	id, err := jail.ParseID(r.PathValue("id"))
+	if err != nil {
+		return nil, api.NotFound()
+	}
+	asked := &change{id: id}
+	if asked.Change, refused = s.view(c).Change(id); refused != nil {
+		return nil, refused
+	}
+	defer func() {
+		if refused != nil {
+			asked.Done()
+		}
+	}()
+	if refused := decode(r, &asked.PolicyChange); refused != nil {
+		return nil, refused
+	}
+	made := asked.Made()
+	if asked.From != "" && asked.From != made.Spec.Policy.Digest {
+		return nil, api.Refuse(http.StatusConflict, "changed_meanwhile", "the policy of jail %s is another by now", id).
+			Hint("look at it again: omnijailctl inspect %s", id)
+	}
+	asked.plan, refused = s.replacement(&asked.PolicyChange, made, c)
+	return asked, refused
 }
 
 // replacement decides which plan may take the place of the one in force.
@@ -66,7 +108,7 @@ func (s *Server) replacement(req *api.PolicyChange, made *daemon.Plan, c *caller
 		return nil, refused
 	}
 	request := made.Request
-	request.Own = c.access.MayUse("", true)
+	request.Own, request.SecretFDs = c.access.MayUse("", true), req.SecretFDs
 	spec, err := policy.Replace(made.Spec, made.Document, doc, request, s.cfg.Manager.Facts())
 	if err != nil {
 		return nil, policyRefusal(err)
@@ -75,7 +117,7 @@ func (s *Server) replacement(req *api.PolicyChange, made *daemon.Plan, c *caller
 		return nil, refused
 	}
 	plan := *made
-	plan.Epoch, plan.Document, plan.Spec = c.epoch, doc, spec
+	plan.Epoch, plan.Document, plan.Spec, plan.SecretFDs = c.epoch, doc, spec, req.SecretFDs
 	if c.UID() == made.Caller.UID() { // root's environment is nothing for a command of somebody else's
 		plan.Context = map[string]string{}
 		maps.Copy(plan.Context, made.Context)

@@ -29,6 +29,7 @@ var routes = map[string]handlerFunc{
 	"GET /v1/jails/{id}":            (*Server).jail,
 	"DELETE /v1/jails/{id}":         (*Server).endJail,
 	"PUT /v1/jails/{id}/policy":     (*Server).changePolicy,
+	"POST /v1/jails/{id}/policy":    (*Server).changePolicyWith,
 	"POST /v1/jails/{id}/rearm":     (*Server).rearm,
 	"GET /v1/jails/{id}/suggestion": (*Server).suggestion,
 	"GET /v1/caches":                (*Server).caches,
