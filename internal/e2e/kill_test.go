@@ -171,7 +171,9 @@ func (s *scene) atScout(t *testing.T) {
 				continue
 			}
 			for _, pid := range group(s.groups.dir + "/" + g).members() {
-				if !hasServed(pid) && ran(t, pid) {
+				if hasServed(pid) {
+					unix.Kill(pid, unix.SIGKILL) // it stayed, and would be asked
+				} else if ran(t, pid) {
 					ready = append(ready, mustHold(t, pid))
 				}
 			}
