@@ -24,6 +24,9 @@ func fix(spec *jail.Spec, e wire.Event) string {
 	}
 	switch e.Code {
 	case audit.CodeNoRule, audit.CodeNoNetwork, audit.CodeIPLiteral:
+		if n := e.Nearest; n >= 0 && spec.Rules[n].Scheme == egress.HTTP {
+			return allowRequest(e, egress.HTTP, "http://")
+		}
 		return allowRequest(e, egress.HTTPS, "")
 	case audit.CodePlainHTTP:
 		return allowRequest(e, egress.HTTP, "http://")

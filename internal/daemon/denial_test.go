@@ -25,7 +25,15 @@ func denial(code audit.Code, change func(*wire.Event)) wire.Event {
 	return e
 }
 
+// packet is an event of what the kernel refused.
+func packet(protocol, to string) wire.Event {
+	return denial(audit.CodePacket, func(e *wire.Event) {
+		e.Kind, e.Method, e.Name, e.Authority, e.Path = audit.KindPacket, protocol, to, "", ""
+	})
+}
+
 func TestARefusalInWords(t *testing.T) {
+	plain := ruled(t, "GET http://a.test/**")
 	withRules := testJail(t, nil).spec()
 	git, _ := egress.ParseAuthority("github.com", 443)
 	withGit := *withRules
@@ -46,6 +54,14 @@ func TestARefusalInWords(t *testing.T) {
 		{"no rule, but a near one", withRules, denial(audit.CodeNoRule, func(e *wire.Event) { e.Nearest = 0 }),
 			`denied POST api.github.com/user/repos: no rule allows it (nearest: "GET api.github.com/**", /etc/omnijail/policies/default.yaml:4)`,
 			"omnijailctl exec --allow 'POST api.github.com/user/repos' -- …"},
+		{"no rule, but a near one of plain http", plain, denial(audit.CodeNoRule, func(e *wire.Event) { e.Authority, e.Nearest = "a.test:80", 0 }),
+			`denied POST a.test:80/user/repos: no rule allows it (nearest: "GET http://a.test/**", )`,
+			"omnijailctl exec --allow 'POST http://a.test/user/repos' -- …"},
+		{"a datagram", &jail.Spec{Policy: jail.PolicyRef{Name: "offline", Fallback: true}}, packet("UDP", "a.test:443"),
+			"denied UDP a.test:443: nothing but TCP and DNS leaves a jail; the kernel refused it at once", ""},
+		{"a connection without sk_lookup", withRules, packet("TCP", "a.test:8443"),
+			"denied TCP a.test:8443: no rule names this port; on this node, whose kernel has no sk_lookup, such connections are refused at once",
+			"omnijailctl exec --allow 'GET,HEAD a.test:8443/**' -- …"},
 		{"a private address", withRules, denial(audit.CodePrivate, func(e *wire.Event) {
 			e.Authority, e.Address = "ghe.example.com:443", netip.MustParseAddr("10.20.1.5")
 		}),
