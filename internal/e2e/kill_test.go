@@ -44,6 +44,7 @@ type scene struct {
 	scout    pidfd
 	egresses group
 	session  bool // it is not an exec, but a session made with a command
+	stays    bool // a scout of its has done all that it was asked for, and may stay for a while
 }
 
 func killNode(t *testing.T) *Node {
@@ -345,7 +346,7 @@ func (s *scene) ownedByDaemon(line string) bool {
 	if err != nil {
 		return true // it was one that measured, and has ended
 	}
-	return egressGroup.Match(b) || cacheGroup.Match(b) || scoutGroup.Match(b) && !hasServed(pid)
+	return egressGroup.Match(b) || cacheGroup.Match(b) || scoutGroup.Match(b) && (s.stays || !hasServed(pid))
 }
 
 // hasServed reports whether a scout has become somebody.

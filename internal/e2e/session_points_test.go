@@ -81,6 +81,7 @@ func TestAPartKilledAtACreationEndsIt(t *testing.T) {
 				v := s.process(name)
 				v.signal(t, unix.SIGKILL)
 				v.wait(t)
+				s.stays = name == "omnijailctl"
 				s.resume(t)
 				if o := s.run.finish(t); name == "omnijailctl" {
 					o.Want(t, 128+9)
