@@ -74,6 +74,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 	}
 	checkNetwork(doc, rep)
 	checkObserve(doc, rep)
+	checkRestage(doc, rep)
 	spec.OCI = ociSpec(req, facts, spec.Limits, home, jailGroups(doc, req, facts, rep))
 	if err := rep.err(); err != nil {
 		return nil, err
@@ -90,6 +91,16 @@ func checkObserve(doc *Document, rep *report) {
 			if doc.Observe {
 				rep.errorf(w.At, "observe", "cannot be together with weaken: [%s], which selects another filter of system calls", w.Text)
 			}
+		}
+	}
+}
+
+// checkRestage refuses to protect anew what a command can have in mount namespaces of
+// its own: those lose a protection as its first does, and nobody puts it back there.
+func checkRestage(doc *Document, rep *report) {
+	for _, w := range doc.Weaken {
+		if w.Text == string(jail.WeakNestedSandbox) && doc.OnReplaced.Text == "restage" {
+			rep.errorf(doc.OnReplaced.At, "on_replaced", "restage cannot be together with weaken: [%s]: what was replaced would stay open in the namespaces that the command makes", w.Text)
 		}
 	}
 }

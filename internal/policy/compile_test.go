@@ -302,3 +302,19 @@ func TestScratchHasTwoPlaces(t *testing.T) {
 		}
 	}
 }
+
+// A command that makes mount namespaces of its own has what is protected in each of
+// them. Put back in one alone, a replaced file would stay open in the others: a loop
+// in such a namespace was seen to write .git/config from then on.
+func TestS09_NamespacesOfItsOwnAreNotRestaged(t *testing.T) {
+	for text, want := range map[string]string{
+		"on_replaced: restage\nweaken: [nested_sandbox]": "on_replaced: restage cannot be together with weaken: [nested_sandbox]",
+		"on_replaced: restage\nweaken: [ptrace]":         "",
+		"on_replaced: kill\nweaken: [nested_sandbox]":    "",
+	} {
+		_, err := Compile(inline(t, text), request(), facts())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
