@@ -95,6 +95,10 @@ var (
 	hung   = regexp.MustCompile(`running tests:\n\s+(Test\w+)`)
 )
 
+// testTime is longer than tests wait for what does not come, so that they say so
+// themselves.
+const testTime = "240s"
+
 // removal takes the rule out of the tree at dir, runs its tests and puts it
 // back. It returns the tests that failed, or did not come to an end.
 func (p patch) removal(dir string) (by string, err error) {
@@ -116,7 +120,7 @@ func (p patch) removal(dir string) (by string, err error) {
 	}
 	for _, pkg := range p.packages { // the cheap ones are named first
 		// Vet is off: code without a rule may leave a name unused.
-		out, _ := command(dir, "go", "test", "-vet=off", "-count=1", "-timeout", "120s", "-run", p.test, pkg) // its failure is what is looked for
+		out, _ := command(dir, "go", "test", "-vet=off", "-count=1", "-timeout", testTime, "-run", p.test, pkg) // its failure is what is looked for
 		if by = noticed(out); by != "" {
 			return by, nil
 		}
