@@ -31,16 +31,19 @@ func (v *Visit) Detach(p *Plan) (api.Detached, api.Exit, *api.Error) {
 // that have ended, where there are too many.
 func (j *liveJail) roomForDetached() *api.Error {
 	j.mu.Lock()
-	defer j.mu.Unlock()
 	if len(j.detached) < maxDetached {
+		j.mu.Unlock()
 		return nil
 	}
 	i := slices.IndexFunc(j.detached, func(d *detached) bool { return !d.running() })
 	if i < 0 {
+		j.mu.Unlock()
 		return api.Refuse(http.StatusTooManyRequests, "too_many_detached", "jail %s runs %d detached commands, which is the limit", j.id, maxDetached).
 			Hint("omnijailctl kill %s ends all of its commands", j.id)
 	}
-	j.detached[i].pump.Close()
+	forgotten := j.detached[i]
 	j.detached = slices.Delete(j.detached, i, i+1)
+	j.mu.Unlock()
+	forgotten.pump.Close() // which waits for a process that is its user's
 	return nil
 }
