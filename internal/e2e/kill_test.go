@@ -337,8 +337,8 @@ func (s *scene) gone(t *testing.T) {
 }
 
 // ownedByDaemon reports whether a process is an egress process of a live daemon, or
-// a scout that measures a cache after the command, or one that waits: one that has
-// served is its caller's for good.
+// a scout that measures a cache after the command, or one that waits: for a first
+// caller, or, with nothing of it open, for the next command in a workspace.
 func (s *scene) ownedByDaemon(line string) bool {
 	var pid int
 	fmt.Sscan(line, &pid)
@@ -346,7 +346,19 @@ func (s *scene) ownedByDaemon(line string) bool {
 	if err != nil {
 		return true // it was one that measured, and has ended
 	}
-	return egressGroup.Match(b) || cacheGroup.Match(b) || scoutGroup.Match(b) && (s.stays || !hasServed(pid))
+	return egressGroup.Match(b) || cacheGroup.Match(b) || scoutGroup.Match(b) && (s.stays || !hasServed(pid) || !hasOpen(pid, s.ws))
+}
+
+// hasOpen reports whether a process has something open in dir, or cannot be asked.
+func hasOpen(pid int, dir string) bool {
+	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, l := range links {
+		to, err := os.Readlink(l)
+		if err == nil && strings.HasPrefix(to, dir) {
+			return true
+		}
+	}
+	return err != nil
 }
 
 // hasServed reports whether a scout has become somebody.
