@@ -107,6 +107,9 @@ func (x *exchange) lane() http.RoundTripper {
 	if x.target.websocket {
 		return &upgrader{dial: x.g.Dial, scheme: x.s.scheme, authority: x.s.authority, private: private}
 	}
+	if x.body == nil && x.req.ProtoMajor == 1 {
+		return trip{x.g.lanes.trips(x.binding, private), upstream{x.s.scheme, x.s.authority}}
+	}
 	return x.g.lanes.get(x.binding, private, x.req.ProtoMajor == 2)
 }
 

@@ -35,7 +35,8 @@ type lanes struct {
 	dial *Dialer
 
 	mu    sync.Mutex
-	byKey map[laneKey]*http.Transport
+	byKey map[laneKey]*http.Transport // for requests with a body, and HTTP/2
+	lines map[laneKey]*lines          // for those without one
 }
 
 type laneKey struct {
@@ -45,7 +46,7 @@ type laneKey struct {
 }
 
 func newLanes(d *Dialer) *lanes {
-	return &lanes{dial: d, byKey: map[laneKey]*http.Transport{}}
+	return &lanes{dial: d, byKey: map[laneKey]*http.Transport{}, lines: map[laneKey]*lines{}}
 }
 
 // get returns the lane of a binding under rules that open private.
@@ -61,11 +62,27 @@ func (l *lanes) get(binding int, private []netip.Prefix, http2 bool) *http.Trans
 	return t
 }
 
+// trips returns the lines of a binding under rules that open private.
+func (l *lanes) trips(binding int, private []netip.Prefix) *lines {
+	key := laneKey{binding: binding, private: prefixKey(private)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ls := l.lines[key]
+	if ls == nil {
+		ls = newLines(l.dial, private)
+		l.lines[key] = ls
+	}
+	return ls
+}
+
 func (l *lanes) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, t := range l.byKey {
 		t.CloseIdleConnections()
+	}
+	for _, ls := range l.lines {
+		ls.close()
 	}
 }
 
@@ -113,6 +130,19 @@ func (d *Dialer) tlsConfig() *tls.Config {
 		ClientSessionCache: tls.NewLRUClientSessionCache(sessionCache),
 		VerifyConnection:   vetStaple,
 	}
+}
+
+// secure makes conn a connection of TLS to a, or closes it.
+func secure(ctx context.Context, conn net.Conn, a egress.Authority, config *tls.Config) (*tls.Conn, error) {
+	config.ServerName = a.Host()
+	tc := tls.Client(conn, config)
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	if err := tc.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return tc, nil
 }
 
 // dialer is the transport's view of dial. It recovers because the transport

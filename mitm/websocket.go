@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha1"
-	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -112,15 +111,8 @@ func (u *upgrader) connect(ctx context.Context) (duplex, error) {
 		return conn.(duplex), nil
 	}
 	config := u.dial.tlsConfig()
-	config.ServerName, config.NextProtos = u.authority.Host(), []string{"http/1.1"}
-	tc := tls.Client(conn, config)
-	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
-	defer cancel()
-	if err := tc.HandshakeContext(ctx); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return tc, nil
+	config.NextProtos = []string{"http/1.1"}
+	return secure(ctx, conn, u.authority, config)
 }
 
 // vetWebSocket holds the upstream's side of the handshake to RFC 6455 section 4.2.
