@@ -216,6 +216,14 @@ func (p *egressProc) take(m *Manager, msg wire.Message) error {
 		}
 		return p.answer(a)
 	}
+	if events, ok := msg.(wire.Events); ok {
+		for _, e := range events {
+			if err := p.take(m, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	id := jailOf(msg)
 	j := p.jail(id)
 	if j == nil && p.was(id) {
@@ -225,7 +233,10 @@ func (p *egressProc) take(m *Manager, msg wire.Message) error {
 		return fmt.Errorf("%w: a jail that is not its own", wire.ErrProtocol)
 	}
 	if e, ok := msg.(wire.Event); ok {
-		return p.said.add(j, e)
+		if err := p.said.add(j, e); err != nil || len(p.said.records) < maxStatements {
+			return err
+		}
+		return p.write(m)
 	}
 	if err := p.write(m); err != nil {
 		return err

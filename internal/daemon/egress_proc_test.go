@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -125,14 +126,18 @@ func TestS11_ALyingEgressProcessIsEnded(t *testing.T) {
 		"event with a foreign rule":  event(func(e *wire.Event) { e.Rule = 1 }),
 		"event with a foreign near":  event(func(e *wire.Event) { e.Nearest = 7 }),
 		"event with a foreign creds": event(func(e *wire.Event) { e.Binding = 1 }),
-		"outcome of a foreign jail":  func(string) wire.Message { return wire.Outcome{Jail: foreignJail} },
-		"outcome of nothing":         func(own string) wire.Message { return wire.Outcome{Jail: own, Generation: 1} },
-		"outcome beyond bindings":    func(own string) wire.Message { return wire.Outcome{Jail: own, Binding: 1} },
-		"refresh of a foreign jail":  func(string) wire.Message { return wire.Refresh{Jail: foreignJail} },
-		"refresh beyond bindings":    func(own string) wire.Message { return wire.Refresh{Jail: own, Binding: 1} },
-		"gone of a foreign jail":     func(string) wire.Message { return wire.Gone{Jail: foreignJail} },
-		"answer to nothing":          func(string) wire.Message { return wire.Answer{Seq: 99} },
-		"the daemon's own words":     func(own string) wire.Message { return wire.Detach{Seq: 1, Jail: own} },
+		"a foreign event among others": func(own string) wire.Message {
+			e := event(func(e *wire.Event) { e.Jail = foreignJail })(own).(wire.Event)
+			return wire.Events{e, event(func(*wire.Event) {})(own).(wire.Event)}
+		},
+		"outcome of a foreign jail": func(string) wire.Message { return wire.Outcome{Jail: foreignJail} },
+		"outcome of nothing":        func(own string) wire.Message { return wire.Outcome{Jail: own, Generation: 1} },
+		"outcome beyond bindings":   func(own string) wire.Message { return wire.Outcome{Jail: own, Binding: 1} },
+		"refresh of a foreign jail": func(string) wire.Message { return wire.Refresh{Jail: foreignJail} },
+		"refresh beyond bindings":   func(own string) wire.Message { return wire.Refresh{Jail: own, Binding: 1} },
+		"gone of a foreign jail":    func(string) wire.Message { return wire.Gone{Jail: foreignJail} },
+		"answer to nothing":         func(string) wire.Message { return wire.Answer{Seq: 99} },
+		"the daemon's own words":    func(own string) wire.Message { return wire.Detach{Seq: 1, Jail: own} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
@@ -170,6 +175,35 @@ func TestRecordIsAcknowledgedWithItsID(t *testing.T) {
 	if rec.UID != 1000 || rec.Jail != f.jail.id.String() || rec.Rule != "GET api.github.com/**" ||
 		rec.Origin != "/etc/omnijail/policies/default.yaml:4" || rec.Credential != "github" || rec.By != "egress" {
 		t.Errorf("record %+v", rec)
+	}
+}
+
+// What comes together is written and acknowledged together, each record under its
+// own jail and number; the ends of requests are not acknowledged.
+func TestRecordsThatComeTogether(t *testing.T) {
+	f := newFake(t)
+	var all wire.Events
+	for i := range uint32(wire.MaxEvents) {
+		all = append(all, wire.Event{
+			Jail: f.jail.id.String(), Seq: i, NoAck: i%2 == 0, Kind: audit.KindRequest, Decision: audit.Allow, Code: audit.CodeAllowed,
+			Rule: 0, Nearest: -1, Binding: -1, Method: "GET", Authority: "api.github.com:443", Path: fmt.Sprint("/", i),
+		})
+	}
+	if err := f.conn.SendMessage(all); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for seen < len(all)/2 {
+		for _, w := range receiveAck(t, f.conn) {
+			rec, err := f.m.cfg.Journal.Find(w.ID)
+			if err != nil || rec.Path != fmt.Sprint("/", w.Seq) || w.Seq%2 == 0 {
+				t.Fatalf("%d is acknowledged by %+v, %v", w.Seq, rec, err)
+			}
+			seen++
+		}
+	}
+	if recs, err := f.m.cfg.Journal.Query(audit.Filter{All: true}); err != nil || len(recs) != len(all) {
+		t.Errorf("%d records, %v", len(recs), err)
 	}
 }
 

@@ -34,6 +34,7 @@ func TestS22_NothingGoesOnWithoutItsRecord(t *testing.T) {
 			asked <- m.(wire.Event)
 		}
 	}()
+	defer daemon.Close()
 	try := func(ctx context.Context, answer func(wire.Event)) (string, error) {
 		done := make(chan struct{})
 		go func() { defer close(done); answer(<-asked) }()
@@ -51,6 +52,14 @@ func TestS22_NothingGoesOnWithoutItsRecord(t *testing.T) {
 	cancelled, cancel := context.WithCancel(ctx)
 	if _, err := try(cancelled, func(wire.Event) { cancel() }); !errors.Is(err, errNotWritten) {
 		t.Errorf("client gone: %v", err)
+	}
+	if _, err := try(ctx, func(e wire.Event) {
+		l.mu.Lock()
+		l.waiting[e.Seq].since = time.Now().Add(-ackTimeout)
+		l.mu.Unlock()
+		l.expire()
+	}); !errors.Is(err, errNotWritten) {
+		t.Errorf("not in time: %v", err)
 	}
 	if _, err := try(ctx, func(e wire.Event) {
 		l.acknowledge([]wire.Written{{Seq: e.Seq + 1000, ID: "01020304"}}) // another's
@@ -76,13 +85,9 @@ func TestManyRecordsAreMatchedToTheirOwnAck(t *testing.T) {
 	ids := make(map[string]string) // path by id
 	go func() {
 		var batch []wire.Written
+		r := &rig{t: t, conn: daemon}
 		for i := range n {
-			f, err := daemon.Receive()
-			if err != nil {
-				return
-			}
-			m, _ := wire.DecodeUp(f)
-			ev := m.(wire.Event)
+			ev := r.receive().(wire.Event)
 			id := strings.Repeat("0", 8-len(ev.Path)) + ev.Path
 			batch = append(batch, wire.Written{Seq: ev.Seq, ID: id})
 			if len(batch) == 7 || i == n-1 { // out of order, several at once
@@ -108,6 +113,43 @@ func TestManyRecordsAreMatchedToTheirOwnAck(t *testing.T) {
 	wg.Wait()
 	if len(ids) != n {
 		t.Errorf("%d ids", len(ids))
+	}
+}
+
+// TestS22_AnEndGoesAlongAndIsNotLost: the end of a request goes with the next
+// record, and before whatever is answered when its jail is taken back.
+func TestS22_AnEndGoesAlongAndIsNotLost(t *testing.T) {
+	d, e, err := wire.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon, _ := wire.NewConn(d)
+	conn, _ := wire.NewConn(e)
+	defer daemon.Close()
+	defer conn.Close()
+	l := newLedger(conn)
+	r := &rig{t: t, conn: daemon}
+	const many = 3 * wire.MaxEvents
+	for range many {
+		l.note(request("/end"))
+	}
+	go l.record(t.Context(), request("/next"))
+	paths := map[string]int{}
+	for range many + 1 {
+		e := r.receive().(wire.Event)
+		paths[e.Path]++
+		if e.NoAck != (e.Path == "/end") {
+			t.Errorf("%+v", e)
+		}
+	}
+	if paths["/end"] != many || paths["/next"] != 1 {
+		t.Errorf("got %v", paths)
+	}
+	l.note(request("/last"))
+	l.flush()
+	conn.SendMessage(wire.Answer{Seq: 1})
+	if e, ok := r.receive().(wire.Event); !ok || e.Path != "/last" {
+		t.Errorf("before the answer came %+v", e)
 	}
 }
 

@@ -134,6 +134,7 @@ func (p *process) end(seq uint32, j *jail, known bool) error {
 	}
 	go func() {
 		j.close()
+		p.ledger.flush()
 		p.answer(seq, wire.OK) // fails only when the daemon is gone, and then so are we
 	}()
 	return nil

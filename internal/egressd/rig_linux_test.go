@@ -17,7 +17,8 @@ const testJail = "j0123456789abcdef"
 type rig struct {
 	t    *testing.T
 	conn *wire.Conn
-	end  chan error // what serve returned
+	end  chan error   // what serve returned
+	more []wire.Event // came together with what receive has returned
 }
 
 func newRig(t *testing.T) *rig {
@@ -50,6 +51,11 @@ func (r *rig) send(m wire.Message) {
 // receive returns the next message.
 func (r *rig) receive() wire.Message {
 	r.t.Helper()
+	if len(r.more) > 0 {
+		e := r.more[0]
+		r.more = r.more[1:]
+		return e
+	}
 	f, err := r.conn.Receive()
 	if err != nil {
 		r.t.Fatal(err)
@@ -57,6 +63,10 @@ func (r *rig) receive() wire.Message {
 	m, err := wire.DecodeUp(f)
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	if events, ok := m.(wire.Events); ok {
+		r.more = events[1:]
+		return events[0]
 	}
 	return m
 }

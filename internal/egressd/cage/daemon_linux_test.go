@@ -50,12 +50,20 @@ func (d *daemon) listen() {
 		case wire.Outcome:
 			d.outcomes <- m
 		case wire.Event:
-			if !m.NoAck {
-				d.conn.SendMessage(wire.Ack{Records: []wire.Written{{Seq: m.Seq, ID: "0a0b0c0d"}}})
+			d.take(m)
+		case wire.Events:
+			for _, e := range m {
+				d.take(e)
 			}
-			d.events <- m
 		}
 	}
+}
+
+func (d *daemon) take(e wire.Event) {
+	if !e.NoAck {
+		d.conn.SendMessage(wire.Ack{Records: []wire.Written{{Seq: e.Seq, ID: "0a0b0c0d"}}})
+	}
+	d.events <- e
 }
 
 func (d *daemon) send(m wire.Message) {

@@ -80,6 +80,10 @@ func (c *Conn) TrySend(m Message) (sent bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	return c.sendNow(b)
+}
+
+func (c *Conn) sendNow(b []byte) (sent bool, err error) {
 	var failed error
 	err = c.raw.Control(func(fd uintptr) {
 		failed = unix.EINTR

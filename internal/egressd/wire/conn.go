@@ -60,6 +60,11 @@ func (c *Conn) Send(f Frame) error {
 	if err != nil {
 		return err
 	}
+	if len(f.Files) == 0 { // there is room nearly always, and no deadline to be set then
+		if sent, err := c.sendNow(b); sent || err != nil {
+			return err
+		}
+	}
 	if err := c.c.SetWriteDeadline(time.Now().Add(SendTimeout)); err != nil {
 		return fmt.Errorf("send to egress socket: %w", err)
 	}

@@ -13,7 +13,7 @@
 // The conversation:
 //
 //	daemon → egress    Hello, Attach, Secret, Detach, Ack, Freeze, Replace
-//	egress → daemon    Answer, Event, Outcome, Refresh, Gone
+//	egress → daemon    Answer, Event, Events, Outcome, Refresh, Gone
 //
 // Hello, Attach, Detach, Freeze and Replace are each answered by one Answer that
 // repeats their sequence number. A Secret is answered by an Outcome, when the value was

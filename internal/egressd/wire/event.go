@@ -64,13 +64,20 @@ func (e Event) encode() (Frame, error) {
 	if e.NoAck {
 		f.Flags = NoAck
 	}
-	var b fields
+	b := make(fields, 0, e.size())
+	err := b.event(e)
+	f.Body = b
+	return f, err
+}
+
+// event appends all of e but what a frame's header says.
+func (b *fields) event(e Event) error {
 	if err := b.jail(e.Jail); err != nil {
-		return Frame{}, err
+		return err
 	}
 	kind, decision, code := slices.Index(eventKinds, e.Kind), slices.Index(decisions, e.Decision), slices.Index(audit.Codes, e.Code)
 	if kind < 0 || decision < 0 || code < 0 {
-		return Frame{}, fmt.Errorf("event %q %q %q has no number", e.Kind, e.Decision, e.Code)
+		return fmt.Errorf("event %q %q %q has no number", e.Kind, e.Decision, e.Code)
 	}
 	b.u8(uint8(kind))
 	b.u8(uint8(decision))
@@ -89,16 +96,21 @@ func (e Event) encode() (Frame, error) {
 	b.text(e.Path, MaxPath)
 	b.text(string(e.Address.AsSlice()), maxAddress)
 	b.u32(e.Generation)
-	f.Body = b
-	return f, nil
+	return nil
 }
 
 func decodeEvent(f Frame) (Event, error) {
 	r := reader{b: f.Body}
-	e := Event{Seq: f.Seq, NoAck: f.Flags&NoAck != 0, Jail: r.jail()}
-	e.Kind = pick(&r, eventKinds)
-	e.Decision = pick(&r, decisions)
-	e.Code = pick(&r, audit.Codes)
+	e := r.event()
+	e.Seq, e.NoAck = f.Seq, f.Flags&NoAck != 0
+	return e, r.end()
+}
+
+func (r *reader) event() Event {
+	e := Event{Jail: r.jail()}
+	e.Kind = pick(r, eventKinds)
+	e.Decision = pick(r, decisions)
+	e.Code = pick(r, audit.Codes)
 	e.Status = r.u16()
 	e.BytesIn, e.BytesOut, e.Millis = r.u64(), r.u64(), r.u32()
 	e.Rule, e.Nearest = r.index(MaxRules), r.index(MaxRules)
@@ -108,7 +120,7 @@ func decodeEvent(f Frame) (Event, error) {
 	e.Method, e.Path = r.text(MaxMethod), r.text(MaxPath)
 	e.Address = r.address()
 	e.Generation = r.u32()
-	return e, r.end()
+	return e
 }
 
 // address reads an IP address, or nothing.

@@ -29,6 +29,7 @@ const (
 	KindOutcome
 	KindRefresh
 	KindGone
+	KindEvents
 )
 
 // Sizes of a frame, in bytes.

@@ -14,8 +14,8 @@ func (c *Conn) SendMessage(m Message) error {
 	return c.Send(f)
 }
 
-// DecodeUp reads what an egress process sent: an Answer, Event, Outcome, Refresh
-// or Gone. It never panics; after an error the process must be ended.
+// DecodeUp reads what an egress process sent: an Answer, Event, Events, Outcome,
+// Refresh or Gone. It never panics; after an error the process must be ended.
 func DecodeUp(f Frame) (m Message, err error) {
 	if len(f.Files) != 0 {
 		f.Close()
@@ -29,6 +29,8 @@ func DecodeUp(f Frame) (m Message, err error) {
 		m, err = decodeAnswer(f)
 	case KindEvent:
 		m, err = decodeEvent(f)
+	case KindEvents:
+		m, err = decodeEvents(f)
 	case KindOutcome:
 		m, err = decodeOutcome(f)
 	case KindRefresh:

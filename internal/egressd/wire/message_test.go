@@ -23,6 +23,11 @@ var upward = []Message{
 	Event{Jail: testJail, Generation: 7, NoAck: true, ID: "00ff00ff", Kind: audit.KindDone, Decision: audit.Allow, Code: audit.CodeAllowed,
 		Status: 200, BytesIn: 1 << 40, BytesOut: 2, Millis: 3, Rule: 1999, Nearest: -1, Binding: 255},
 	Event{Jail: testJail, Kind: audit.KindDNS, Decision: audit.Deny, Code: audit.CodeNameDenied, Name: "\x1b]52;evil", Rule: -1, Nearest: -1, Binding: -1},
+	Events{
+		{Jail: testJail, NoAck: true, ID: "00ff00ff", Kind: audit.KindDone, Decision: audit.Allow, Code: audit.CodeAllowed, Rule: 1, Nearest: -1, Binding: -1},
+		{Jail: "jfedcba9876543210", Seq: 1 << 31, Kind: audit.KindRequest, Decision: audit.Allow, Code: audit.CodeAllowed,
+			Rule: 0, Nearest: -1, Binding: 0, Authority: "a.test:443", Method: "GET", Path: "/x"},
+	},
 	Outcome{Jail: testJail, Binding: 3, Generation: 4, Result: Late, Text: "no\x00t"},
 	Refresh{Jail: testJail, Binding: 1, Generation: 1 << 60},
 	Gone{Jail: testJail},
@@ -178,4 +183,31 @@ func FuzzEgressMessage(f *testing.F) {
 			t.Fatalf("%#v is not stable: %#v, %v", m, m2, err)
 		}
 	})
+}
+
+// TestWhatFitsIsEncoded: events of any length are taken together as far as Fitting
+// says, and never fewer than one at a time.
+func TestWhatFitsIsEncoded(t *testing.T) {
+	long := Event{Jail: testJail, Kind: audit.KindRequest, Decision: audit.Allow, Code: audit.CodeAllowed, Rule: -1, Nearest: -1, Binding: -1,
+		Authority: strings.Repeat("a", 2*MaxAuthority), Name: strings.Repeat("n", 2*MaxName), Method: strings.Repeat("M", 2*MaxMethod),
+		Path: strings.Repeat("/", 2*MaxPath), ID: "01234567", Address: netip.MustParseAddr("2001:db8::1")}
+	short := long
+	short.Authority, short.Name, short.Path = "a.test:443", "", "/"
+	for _, e := range []Event{long, short} {
+		events := make([]Event, 3*MaxEvents)
+		for i := range events {
+			events[i] = e
+		}
+		n := Fitting(events)
+		f, err := Events(events[:n]).encode()
+		if n < 1 || n > MaxEvents || err != nil || len(f.Body) > MaxBody {
+			t.Fatalf("%d events, %d bytes, %v", n, len(f.Body), err)
+		}
+		if m, err := DecodeUp(f); err != nil || len(m.(Events)) != n {
+			t.Errorf("%d events: %v", n, err)
+		}
+	}
+	if n := Fitting([]Event{short, short}); n != 2 {
+		t.Errorf("%d of 2", n)
+	}
 }
