@@ -23,6 +23,8 @@ func serverConfig(a egress.Authority, cert *tls.Certificate, preferHTTP2 bool) *
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: protocols,
+		// A client on the same node does not wait for the end of a long record.
+		DynamicRecordSizingDisabled: true,
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			if !sniMatches(hello.ServerName, a) {
 				// No certificate and no error is how crypto/tls is told to
@@ -53,7 +55,7 @@ func (p *Proxy) handshake(ctx context.Context, conn net.Conn, a egress.Authority
 	}
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
-	tc := tls.Server(conn, config)
+	tc := tls.Server(&cork{Conn: conn}, config)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		return nil, handshakeCode(tc, a, err)
 	}

@@ -27,6 +27,7 @@ type http1Conn struct {
 	conn net.Conn
 	br   *bufio.Reader
 	bw   *bufio.Writer
+	cork *cork // below TLS; nil without it
 	last *body // of the latest request that had one
 
 	mu       sync.Mutex
@@ -49,6 +50,9 @@ func (p *Proxy) newHTTP1(conn net.Conn, to session) *http1Conn {
 		bw:      bufio.NewWriterSize(conn, writeBuffer),
 	}
 	s.br.Reset(conn)
+	if tc, ok := conn.(*tls.Conn); ok {
+		s.cork, _ = tc.NetConn().(*cork)
+	}
 	return s
 }
 

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const lineBuffer = 16 << 10 // a record of TLS
+const lineBuffer = tlsRecord
 
 // line is a connection to an upstream that carries requests of HTTP/1 without a body,
 // one after the other. Request and reply pass on the goroutine of who asks: the
@@ -22,6 +22,7 @@ const lineBuffer = 16 << 10 // a record of TLS
 // connection, and handing a request over costs more than sending it.
 type line struct {
 	conn net.Conn        // of TLS, or bare
+	raw  *ahead          // below TLS; nil without it
 	bare syscall.RawConn // the connection of TCP below; nil: it cannot be looked at
 	br   *bufio.Reader
 	out  bytes.Buffer
@@ -32,9 +33,10 @@ type line struct {
 	idle     time.Time // since when, once it has carried a request
 }
 
-// newLine makes a line of conn, which lies on bare.
-func newLine(conn, bare net.Conn) *line {
-	l := &line{conn: conn}
+// newLine makes a line of conn, which lies on bare, with raw between them where it is
+// one of TLS.
+func newLine(conn net.Conn, raw *ahead, bare net.Conn) *line {
+	l := &line{conn: conn, raw: raw}
 	if c, ok := bare.(syscall.Conn); ok {
 		l.bare, _ = c.SyscallConn()
 	}
@@ -52,7 +54,14 @@ func (l *line) read(p []byte) (int, error) {
 	if l.limit <= 0 {
 		return 0, errLongHead
 	}
-	n, err := l.conn.Read(p[:min(int64(len(p)), l.limit)])
+	p = p[:min(int64(len(p)), l.limit)]
+	var n int
+	var err error
+	if l.raw != nil {
+		n, err = l.raw.fill(l.conn, p)
+	} else {
+		n, err = l.conn.Read(p)
+	}
 	l.limit -= int64(n)
 	l.got += int64(n)
 	return n, err
@@ -61,7 +70,7 @@ func (l *line) read(p []byte) (int, error) {
 // quiet reports whether an idle line can carry another request: the upstream has
 // neither closed it nor said anything unasked.
 func (l *line) quiet() bool {
-	if l.bare == nil || l.br.Buffered() > 0 {
+	if l.bare == nil || l.br.Buffered() > 0 || l.raw != nil && len(l.raw.has) > 0 {
 		return false
 	}
 	var answer error

@@ -118,13 +118,14 @@ func (ls *lines) connect(ctx context.Context, to upstream) (*line, error) {
 		return nil, err
 	}
 	if to.scheme != egress.HTTPS {
-		return newLine(bare, bare), nil
+		return newLine(bare, nil, bare), nil
 	}
-	conn, err := secure(ctx, bare, to.authority, ls.config.Clone())
+	raw := &ahead{Conn: bare}
+	conn, err := secure(ctx, raw, to.authority, ls.config.Clone())
 	if err != nil {
 		return nil, err
 	}
-	return newLine(conn, bare), nil
+	return newLine(conn, raw, bare), nil
 }
 
 // trip sends requests without a body to one upstream.

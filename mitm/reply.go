@@ -17,6 +17,7 @@ import (
 const (
 	chunkRoom = 8 // "10000\r\n" and one to spare
 	tailRoom  = 2
+	tlsRecord = 16 << 10 // what one record of TLS carries
 )
 
 var copyBuffers = sync.Pool{New: func() any {
@@ -137,7 +138,14 @@ func (r *reply) pass(buf []byte, n int) error {
 		copy(buf[from:], h)
 		out = append(buf[from:chunkRoom+n], '\r', '\n')
 	}
-	if _, err := r.s.bw.Write(out); err != nil {
+	if r.s.cork == nil || n <= tlsRecord {
+		return r.send(out)
+	}
+	return r.s.cork.gather(func() error { return r.send(out) })
+}
+
+func (r *reply) send(b []byte) error {
+	if _, err := r.s.bw.Write(b); err != nil {
 		return err
 	}
 	return r.s.bw.Flush()
