@@ -3,6 +3,7 @@ package e2e
 import (
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -123,13 +124,20 @@ func loadUpstream() http.Handler {
 }
 
 // addOurs is the way from a jail of a daemon.
-func (r *race) addOurs(b *testing.B) {
-	n := NewNode(b, Options{NoLab: true, Policy: map[string]string{"load": loadPolicy}, Config: map[string]any{
+func (r *race) addOurs(b *testing.B) { r.addJail(b, r.node(b), "omnijail") }
+
+// node is a daemon that reaches the upstream.
+func (r *race) node(b *testing.B) *Node {
+	return NewNode(b, Options{NoLab: true, Policy: map[string]string{"load": loadPolicy}, Config: map[string]any{
 		"upstream": map[string]any{
 			"hosts":    map[string]string{"bench.example.test": r.up.Listener.Addr().String()},
 			"ca_files": []string{r.id.certFile},
 		},
 	}})
+}
+
+// addJail is the way from a jail of n.
+func (r *race) addJail(b *testing.B, n *Node, name string) {
 	dir := n.Workspace(b, Alice, nil)
 	self, err := os.Executable()
 	if err != nil {
@@ -139,7 +147,7 @@ func (r *race) addOurs(b *testing.B) {
 	if out, err := exec.Command("install", "-m", "0755", self, r.self).CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
-	r.add(b, "omnijail", n.Command(b, Ctl{UID: Alice, Dir: dir, Env: []string{"E2E_TOKEN=" + Token}, Args: []string{
+	r.add(b, name, n.Command(b, Ctl{UID: Alice, Dir: dir, Env: []string{"E2E_TOKEN=" + Token}, Args: []string{
 		"exec", "--policy", "load", "--", "env", roleVariable + "=load", "./load", "https://bench.example.test",
 	}}))
 }
@@ -160,16 +168,17 @@ func (r *race) add(b *testing.B, name string, client *exec.Cmd) {
 
 // turn has a way's client do one job.
 func (w *way) turn(b *testing.B, job loadJob) (res loadResult) {
-	if err := w.enc.Encode(job); err != nil {
-		b.Fatalf("%s: %v", w.name, err)
-	}
-	if err := w.dec.Decode(&res); err != nil {
+	if err := w.do(job, &res); err != nil {
 		b.Fatalf("%s: %v", w.name, err)
 	}
 	if res.Err != "" {
 		b.Fatalf("%s: %s", w.name, res.Err)
 	}
 	return res
+}
+
+func (w *way) do(job loadJob, res *loadResult) error {
+	return errors.Join(w.enc.Encode(job), w.dec.Decode(res))
 }
 
 // report prints the median turn of each way, and the median of ours divided by

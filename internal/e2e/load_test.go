@@ -28,6 +28,7 @@ type loadJob struct {
 type loadResult struct {
 	Total  time.Duration
 	Median time.Duration // of one request, or of the way of one event
+	P99    time.Duration // of 100 requests all but one are faster
 	Err    string
 }
 
@@ -99,7 +100,10 @@ func (l *load) run(job loadJob) loadResult {
 		r.Err = err.Error()
 		return r
 	}
-	r.Median = median(slices.Concat(took...))
+	all := slices.Concat(took...)
+	r.Median = median(all)
+	slices.Sort(all)
+	r.P99 = all[len(all)*99/100]
 	return r
 }
 
