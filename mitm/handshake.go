@@ -15,12 +15,16 @@ import (
 // HTTP/1.1 is taken first, since it carries large bodies twice as fast, unless a
 // rule prefers HTTP/2. One that
 // speaks neither it nor HTTP/2 gets the no_application_protocol alert.
+//
+// The key exchange is a classical one, where the client has one: what passes between
+// a jail and this process stays in the node's memory, and is no loot for those who
+// record today what they will break some day. Upstreams get the hybrid one.
 func serverConfig(a egress.Authority, cert *tls.Certificate, preferHTTP2 bool) *tls.Config {
 	protocols := []string{"http/1.1", protoHTTP2}
 	if preferHTTP2 {
 		slices.Reverse(protocols)
 	}
-	return &tls.Config{
+	config := &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: protocols,
 		// A client on the same node does not wait for the end of a long record.
@@ -34,7 +38,18 @@ func serverConfig(a egress.Authority, cert *tls.Certificate, preferHTTP2 bool) *
 			return cert, nil
 		},
 	}
+	every := config.Clone()
+	config.CurvePreferences = classical
+	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		if len(hello.SupportedCurves) == 0 || slices.ContainsFunc(hello.SupportedCurves, func(c tls.CurveID) bool { return slices.Contains(classical, c) }) {
+			return nil, nil
+		}
+		return every, nil
+	}
+	return config
 }
+
+var classical = []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521}
 
 // sniMatches reports whether a client that asked for name means a. A client that
 // sends no name is answered for the address it connected to.
