@@ -121,7 +121,14 @@ func (r *rig) acknowledge() <-chan []string {
 				return
 			}
 			m, err := wire.DecodeUp(f)
-			if e, ok := m.(wire.Event); err == nil && ok {
+			if err != nil {
+				continue
+			}
+			events, _ := m.(wire.Events)
+			if e, ok := m.(wire.Event); ok {
+				events = wire.Events{e}
+			}
+			for _, e := range events {
 				if e.Decision == audit.Deny {
 					seen = append(seen, fmt.Sprintf("%s %s", e.Kind, e.Code))
 				}
