@@ -335,7 +335,7 @@ func unchangeable(old, now *config.Config) error {
 	for key, pair := range map[string][2]string{
 		"socket": {old.Socket, now.Socket}, "run_dir": {old.RunDir, now.RunDir}, "state_dir": {old.StateDir, now.StateDir},
 		"group": {old.Group, now.Group}, "egress_user": {old.EgressUser, now.EgressUser}, "bwrap": {old.Bwrap, now.Bwrap},
-		"init": {old.Init, now.Init}, "interception": {old.Interception, now.Interception}, "audit.file": {old.Audit.File, now.Audit.File},
+		"init": {old.Init, now.Init}, "interception": {old.Interception, now.Interception}, "ready_jails": {strconv.Itoa(old.ReadyJails), strconv.Itoa(now.ReadyJails)}, "audit.file": {old.Audit.File, now.Audit.File},
 	} {
 		if pair[0] != pair[1] {
 			return fmt.Errorf("%s: a change needs a restart: systemctl restart omnijaild", key)

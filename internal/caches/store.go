@@ -182,8 +182,15 @@ func (t *Tree) open() error {
 	return nil
 }
 
+// usedGrain is how exactly it is known when a cache was used: writing it down takes
+// longer than all else that a jail wants of its cache.
+const usedGrain = time.Minute
+
 // touch says that the tree was used now.
 func (t *Tree) touch() error {
+	if a, err := t.About(); err != nil || time.Since(a.Used) < usedGrain {
+		return err
+	}
 	return t.change(func(a *About) { a.Used = time.Now() })
 }
 

@@ -56,6 +56,9 @@ type Config struct {
 	Interception string `yaml:"interception"`
 	// Backend is used where a policy names none.
 	Backend string `yaml:"backend"`
+	// ReadyJails is how many jails wait, started, for a command: they take 5 MB each
+	// and the longest part out of a start. A jail is used once. At most 64.
+	ReadyJails int `yaml:"ready_jails"`
 	// Drain is how long SIGTERM waits for running jails.
 	Drain Duration `yaml:"drain"`
 }
@@ -123,8 +126,8 @@ func Default() Config {
 	return Config{
 		Socket: "/run/omnijail/omnijaild.sock", Group: "omnijail", EgressUser: "omnijail-egress",
 		RunDir: "/run/omnijail", StateDir: "/var/lib/omnijail", PolicyDir: "/etc/omnijail/policies",
-		Interception: "auto",
-		Bwrap:        "/usr/bin/bwrap", Init: "/usr/libexec/omnijail/omnijail-init",
+		Interception: "auto", ReadyJails: 2,
+		Bwrap: "/usr/bin/bwrap", Init: "/usr/libexec/omnijail/omnijail-init",
 		Access: []Access{DefaultAccess("omnijail")},
 		Audit: Audit{
 			Rotate: 100 << 20, Retain: Duration(720 * time.Hour), Max: 1 << 30, Full: "deny", Reserve: 16 << 20,
@@ -162,6 +165,9 @@ const (
 	InterceptPorts    = "ports"
 )
 
+// maxReadyJails bounds what a daemon without any command takes of its node.
+const maxReadyJails = 64
+
 // backends are those that the key backend may name.
 var backends = []string{"linux_bwrap", "linux_landlock"}
 
@@ -198,6 +204,9 @@ func (c *Config) Check() error {
 	case InterceptAuto, InterceptSkLookup, InterceptPorts:
 	default:
 		errs = append(errs, fmt.Errorf("interception: %q: there are %s, %s and %s", c.Interception, InterceptAuto, InterceptSkLookup, InterceptPorts))
+	}
+	if c.ReadyJails < 0 || c.ReadyJails > maxReadyJails {
+		errs = append(errs, fmt.Errorf("ready_jails: %d is not between 0 and %d", c.ReadyJails, maxReadyJails))
 	}
 	if err := c.Limits.Jail().Check(); err != nil {
 		errs = append(errs, fmt.Errorf("limits.%w", err))

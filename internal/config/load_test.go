@@ -38,6 +38,7 @@ func TestWhatAFileMayNotSay(t *testing.T) {
 		"drain: 5":                                    `line 1: "5" is not a duration such as 90s or 720h`,
 		"drain: -5s":                                  `line 1: "-5s" is not a duration such as 90s or 720h`,
 		"limits: {memory: 512}":                       "limits.memory: must be at least 16 MiB",
+		"ready_jails: 65":                             "ready_jails: 65 is not between 0 and 64",
 		"interception: tproxy":                        `interception: "tproxy": there are auto, sk_lookup and ports`,
 		"limits: {pids: -1}":                          "limits.pids: must not be negative",
 		"backend: seatbelt":                           `backend: "seatbelt" is not in this build`,

@@ -74,8 +74,7 @@ func (v *Visit) Run(p *Plan, conn *net.UnixConn) {
 // join is the life of a command in a jail that is there already.
 func (x *execution) join(ctx context.Context, cancel context.CancelCauseFunc, name string) api.Exit {
 	err := x.enter(ctx, name)
-	x.m.prepared.refill()
-	x.m.scouts.refill()
+	x.m.refill()
 	if err != nil {
 		return x.failure(ctx, err)
 	}
@@ -93,7 +92,7 @@ func (x *execution) enter(ctx context.Context, name string) error {
 	}
 	x.group, x.brake.group, x.before = group, group, x.j.env.group.Usage()
 	x.undo.Add(func() error { return x.m.removeGroup(group) })
-	if err := x.scout(ctx, !x.plan.Spec.Bare()); err != nil {
+	if err := x.files(ctx); err != nil {
 		return err
 	}
 	x.j.arming.RLock()

@@ -86,7 +86,7 @@ func (x *execution) detach(ctx context.Context, d *detached) error {
 	}
 	x.group, x.brake.group, x.before = group, group, x.j.env.group.Usage()
 	x.undo.Add(func() error { return x.m.removeGroup(group) })
-	if err := x.scout(ctx, !x.plan.Spec.Bare()); err != nil {
+	if err := x.files(ctx); err != nil {
 		return err
 	}
 	source, err := x.ownStdio()

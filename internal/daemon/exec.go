@@ -15,6 +15,7 @@ import (
 
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/caches"
 	"github.com/omnijail/omnijail/internal/caller"
 	"github.com/omnijail/omnijail/internal/cgroup"
 	"github.com/omnijail/omnijail/internal/child"
@@ -37,7 +38,9 @@ type execution struct {
 	events *events       // to the client
 	group  *cgroup.Group // what it runs in: the jail's own where there is no other command
 	undo   cleanup.Stack
+	ready  *readyJail // that it will run in; nil once it has its command, or where none waited
 	opened *caller.Opened
+	cache  *caches.Tree // nil for none
 	hidden []string
 	doors  []string // Unix sockets and FIFOs that are hidden in the grants
 	atHome bool     // the working directory is the jail's own empty home
@@ -69,9 +72,16 @@ func (e errEnded) Error() string { return e.reason }
 // upgraded: a jail is made, one command runs in it, and when it returns nothing of
 // the jail is left.
 func (m *Manager) Run(t *Ticket, conn *net.UnixConn) {
-	j, cancel := m.newJail(t.plan)
+	ready, id := m.takeReady(t.plan), jail.NewID()
+	if ready != nil {
+		id = ready.id
+	}
+	j, cancel := m.newJail(id, t.plan)
 	defer cancel(nil)
 	x := m.newExecution(j, t.plan, conn)
+	if ready != nil {
+		x.adopt(ready)
+	}
 	defer m.undo(j, x) // after a panic too: a jail that nobody waits for would stay, with its network
 	exit := x.run(j.ctx, cancel)
 	m.undo(j, x)
@@ -81,10 +91,10 @@ func (m *Manager) Run(t *Ticket, conn *net.UnixConn) {
 
 // newJail returns a jail that is in no table yet. Its context ends by cancel or by
 // its end function.
-func (m *Manager) newJail(p *Plan) (*liveJail, context.CancelCauseFunc) {
+func (m *Manager) newJail(id jail.ID, p *Plan) (*liveJail, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	j := &liveJail{
-		id: jail.NewID(), owner: p.Caller.UID(), caller: p.Caller, confined: p.Confined, backend: p.Spec.Backends[0],
+		id: id, owner: p.Caller.UID(), caller: p.Caller, confined: p.Confined, backend: p.Spec.Backends[0],
 		started: time.Now(), ctx: ctx, metrics: m.metrics, specs: map[uint32]*jail.Spec{0: p.Spec},
 		commands: map[*execution]bool{}, gone: make(chan struct{}), end: func(reason string) { cancel(errEnded{reason}) },
 	}
@@ -114,8 +124,7 @@ func (x *execution) run(ctx context.Context, cancel context.CancelCauseFunc) api
 		x.brake.group = x.group
 		err = x.start(ctx)
 	}
-	x.m.prepared.refill()
-	x.m.scouts.refill()
+	x.m.refill()
 	if err != nil {
 		return x.failure(ctx, err)
 	}

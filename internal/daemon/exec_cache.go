@@ -17,7 +17,7 @@ import (
 // given back when the command has ended.
 func (x *execution) takeCache(ctx context.Context) (*caches.Tree, error) {
 	spec, user := x.plan.Spec, x.plan.User
-	if spec.Cache.Workspace == "" {
+	if spec.Cache.Workspace == "" || spec.Bare() {
 		return nil, nil
 	}
 	want := cacheWant{
@@ -53,11 +53,10 @@ func cacheLimit(spec *jail.Spec, total int64) int64 {
 // stageCache puts the directories of the cache behind the grants. What the caller
 // granted below the home by name stays as granted, without a cache in it or over
 // it.
-func (x *execution) stageCache(ctx context.Context, st *staging) error {
+func (x *execution) stageCache(st *staging) error {
 	st.grants = slices.Clone(x.opened.Reply.Grants)
-	cache, err := x.takeCache(ctx)
-	if cache == nil || err != nil {
-		return err
+	if x.cache == nil {
+		return nil
 	}
 	home := policy.ScratchHome(x.plan.User)
 	for i, name := range caches.Dirs {
@@ -67,7 +66,7 @@ func (x *execution) stageCache(ctx context.Context, st *staging) error {
 		}) {
 			continue
 		}
-		tree, err := stage.CloneTree(cache.Dirs[i], true)
+		tree, err := stage.CloneTree(x.cache.Dirs[i], true)
 		if err != nil {
 			return fmt.Errorf("cache %s: %w", audit.Escape(name), err)
 		}

@@ -32,26 +32,33 @@ type environment struct {
 // not depend on each other and run side by side.
 func (x *execution) open(ctx context.Context) error {
 	env, m := &x.j.env, x.m
-	group, err := m.cfg.Cgroups.New("jail-" + x.j.id.String())
-	if err != nil {
-		return err
+	if env.group == nil {
+		group, err := m.cfg.Cgroups.New("jail-" + x.j.id.String())
+		if err != nil {
+			return err
+		}
+		env.group = group
+		env.undo.Add(func() error { return m.removeGroup(group) })
 	}
-	env.group = group
-	env.undo.Add(func() error { return m.removeGroup(group) })
 	if err := x.limit(); err != nil {
 		return err
 	}
 	if x.j.spec().Bare() {
 		return x.scout(ctx, false)
 	}
+	files := x.files
+	if x.j.session { // its commands open theirs, and fetch a cache each
+		files = func(ctx context.Context) error { return x.scout(ctx, false) }
+	}
 	var connected, opened error
 	var both sync.WaitGroup
 	both.Go(func() { connected = x.connect(ctx, env) })
-	both.Go(func() { opened = x.scout(ctx, !x.j.session) })
+	both.Go(func() { opened = files(ctx) })
 	both.Wait()
 	if err := errors.Join(opened, connected); err != nil {
 		return err
 	}
+	var err error
 	first := x.j.policy.Load()
 	if first.placeholders, err = env.answer.Placeholders(first.plan.Spec.Bindings); err != nil {
 		x.j.proc.Load().end(err)
@@ -82,13 +89,17 @@ func (x *execution) limit() error {
 	return err
 }
 
-// connect gives the jail its network.
+// connect gives the jail its network, or what serves the one that it has.
 func (x *execution) connect(ctx context.Context, env *environment) error {
-	n, err := x.m.wayOut(ctx, x.j, x.j.policy.Load(), &env.undo)
-	if n != nil {
-		env.wayOut = *n
+	net, err := env.net, error(nil)
+	if net == nil {
+		if net, err = x.m.network(&env.undo); err != nil {
+			return err
+		}
 	}
-	if n != nil && n.proc != nil {
+	n, err := x.m.wayOut(ctx, x.j, x.j.policy.Load(), net, &env.undo)
+	env.wayOut = *n
+	if n.proc != nil {
 		x.j.proc.Store(n.proc)
 	}
 	return err
@@ -102,16 +113,20 @@ type wayOut struct {
 	answer wire.Answer
 }
 
-// wayOut takes a network from the pool and hands its sockets over to the egress process
-// of j, whose policy is in force then. What there is of it is returned after an
-// error too; undo takes it apart.
-func (m *Manager) wayOut(ctx context.Context, j *liveJail, policy *inForce, undo *cleanup.Stack) (*wayOut, error) {
+// network takes one from the pool.
+func (m *Manager) network(undo *cleanup.Stack) (*netns.Net, error) {
 	net, err := m.cfg.Networks.Take()
 	if err != nil {
 		return nil, fmt.Errorf("network: %w", err)
 	}
-	n := &wayOut{net: net}
 	undo.Add(net.Close)
+	return net, nil
+}
+
+// wayOut hands the sockets of net over to the egress process of j, whose policy is in
+// force then. What there is of it is returned after an error too; undo takes it apart.
+func (m *Manager) wayOut(ctx context.Context, j *liveJail, policy *inForce, net *netns.Net, undo *cleanup.Stack) (n *wayOut, err error) {
+	n = &wayOut{net: net}
 	if n.opened, err = opening(net.Interception(), policy.plan.Spec); err != nil {
 		return n, err
 	}
@@ -176,6 +191,16 @@ func sourceKeys(spec *jail.Spec) []string {
 		}
 	}
 	return keys
+}
+
+// files has the caller's files opened and the jail's cache fetched, side by side.
+func (x *execution) files(ctx context.Context) error {
+	var opened, cached error
+	var both sync.WaitGroup
+	both.Go(func() { x.cache, cached = x.takeCache(ctx) })
+	both.Go(func() { opened = x.scout(ctx, !x.plan.Spec.Bare()) })
+	both.Wait()
+	return errors.Join(opened, cached)
 }
 
 // scout has the caller's paths, descriptors and executable opened by a child

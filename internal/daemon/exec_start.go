@@ -45,6 +45,9 @@ func (x *execution) start(ctx context.Context) error {
 		defer staged.files.Root.Close() // the jail has it by then
 	}
 	defer staged.release()
+	if started, err := x.startReady(ctx, staged, backend); started || err != nil {
+		return err
+	}
 	channel, theirs, err := spawn.NewChannel()
 	if err != nil {
 		return err
@@ -89,10 +92,12 @@ func (x *execution) letGo(ctx context.Context, channel *spawn.Channel, backend j
 			x.m.cfg.Log.Error("backend failed", "jail", x.j.id, "complaint", audit.Escape(x.process.Complaint()))
 		}
 	}()
-	if x.command, err = channel.Ready(ctx); err != nil {
-		return err
+	if x.command == nil {
+		if x.command, err = channel.Ready(ctx); err != nil {
+			return err
+		}
+		x.undo.Add(x.command.Close)
 	}
-	x.undo.Add(x.command.Close)
 	if err = x.watchMounts(); err != nil {
 		return err
 	}
@@ -206,7 +211,7 @@ func (x *execution) stage(ctx context.Context) (_ *staging, err error) {
 	if err := x.watchNames(ctx); err != nil {
 		return nil, err
 	}
-	if err := x.stageCache(ctx, st); err != nil {
+	if err := x.stageCache(st); err != nil {
 		return nil, err
 	}
 	if err := x.terminal(st); err != nil {
@@ -222,7 +227,9 @@ func (x *execution) stage(ctx context.Context) (_ *staging, err error) {
 	if err != nil {
 		return nil, &jail.OpenError{Code: "grant", Exit: 125, Reason: err.Error()}
 	}
-	st.files.Root = x.m.takeRoot(node)
+	if x.ready == nil {
+		st.files.Root = x.m.takeRoot(node)
+	}
 	if x.j.env.kept != nil {
 		st.files.Kept = &stage.Clones{}
 	}
@@ -231,11 +238,10 @@ func (x *execution) stage(ctx context.Context) (_ *staging, err error) {
 
 // terminal makes the jail's own devpts and, when asked for, its terminal.
 func (x *execution) terminal(st *staging) error {
-	pts, err := pty.NewDevpts()
+	pts, err := x.devpts()
 	if err != nil {
 		return err
 	}
-	x.undo.Add(pts.Close)
 	st.files.Pts = pts.Mount()
 	if x.plan.TTY == nil {
 		return nil
@@ -247,6 +253,19 @@ func (x *execution) terminal(st *staging) error {
 	x.undo.Add(x.master.Close)
 	x.undo.Add(x.slave.Close)
 	return pty.Resize(x.master, x.plan.TTY.Rows, x.plan.TTY.Cols)
+}
+
+// devpts is the jail's own.
+func (x *execution) devpts() (*pty.Devpts, error) {
+	if x.ready != nil {
+		return x.ready.pts, nil
+	}
+	pts, err := pty.NewDevpts()
+	if err != nil {
+		return nil, err
+	}
+	x.undo.Add(pts.Close)
+	return pts, nil
 }
 
 // layout is the file system of this jail: the node's system directories, the
@@ -269,12 +288,18 @@ func (x *execution) layout(node *trust.Node, grants []jail.OpenGrant) (stage.Lay
 	}
 	place(&l, tree)
 	l.System = systemMounts(spec)
+	l.Masks = procMasks(spec)
+	return l, nil
+}
+
+// procMasks are those that there is something to mask for on this node.
+func procMasks(spec *jail.Spec) (masks []stage.ProcMask) {
 	for _, p := range spec.OCI.Linux.MaskedPaths {
 		if fi, err := os.Lstat(p); err == nil {
-			l.Masks = append(l.Masks, stage.ProcMask{Path: p, Dir: fi.IsDir()})
+			masks = append(masks, stage.ProcMask{Path: p, Dir: fi.IsDir()})
 		}
 	}
-	return l, nil
+	return masks
 }
 
 // systemMounts are the node's own directories, or its links in their place.

@@ -31,6 +31,20 @@ func (m *Manager) removeGroup(g *cgroup.Group) error {
 	return g.Remove()
 }
 
+// later returns what takes something apart beside whatever comes next. It is for what
+// has said and done all that it had to: a process that has watched files takes the
+// kernel many milliseconds to end.
+func (m *Manager) later(apart func() error) func() error {
+	return func() error {
+		m.leaving.Go(func() {
+			if err := apart(); err != nil {
+				m.cfg.Log.Error("not all was undone", "err", err)
+			}
+		})
+		return nil
+	}
+}
+
 // scoutGroup makes the cgroup of a scout that opens files. Its filter refuses it
 // any process and its memory has an rlimit, so that the cgroup's limits are one
 // more wall where they cost nothing; elsewhere they would take longer to set than

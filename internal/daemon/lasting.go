@@ -157,7 +157,7 @@ func (x *execution) scoutFor(ctx context.Context, watch bool) (*scout, error) {
 			m.lasting.put(s, p.User.UID, key)
 			return nil
 		}
-		return s.Close()
+		return m.later(s.Close)()
 	})
 	return s, nil
 }

@@ -72,13 +72,16 @@ type Manager struct {
 	still    func(Holding) string // the last change's judgement; nil before the first
 
 	prepared *stock[*root]
+	ready    *stock[*readyJail]
+	usual    atomic.Pointer[jail.Spec] // of the last command that a jail could have waited for
 	scouts   *stock[*scout]
 	lasting  *lasting[*scout]
 	mounts   *mountwatch.Watcher
 	scoutNo  atomic.Uint64
 	caches   *cacheKeeper
 	memory   *idle.Memory
-	closed   chan struct{} // closed by Close
+	leaving  sync.WaitGroup // what is taken apart later
+	closed   chan struct{}  // closed by Close
 }
 
 // New returns a Manager without jails. Close ends it.
@@ -110,6 +113,7 @@ func New(cfg Config) (*Manager, error) {
 	m.metrics.depths(cfg.Networks.Ready, m.auditor.waiting)
 	m.prepared = m.newRoots()
 	m.scouts = newStock(readyScouts, m.newScout)
+	m.ready = newStock(cfg.Settings().ReadyJails, m.newReady)
 	m.caches = newCacheKeeper(m)
 	return m, nil
 }
@@ -245,8 +249,10 @@ func (m *Manager) Close() {
 		p.end(nil)
 		<-p.dead
 	}
+	m.leaving.Wait()
 	close(m.closed)
 	m.auditor.close()
+	m.ready.close()
 	m.prepared.close()
 	m.scouts.close()
 	m.lasting.close()

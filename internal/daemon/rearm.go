@@ -66,7 +66,11 @@ func (r *Rearm) Run(ctx context.Context, by uint32) *api.Error {
 	j.proc.Load().detach(j.id) // which may live, and have lost the jail alone
 	j.admit(next)
 	var undo cleanup.Stack
-	net, err := r.m.wayOut(ctx, j, next, &undo)
+	var net *wayOut
+	another, err := r.m.network(&undo)
+	if err == nil {
+		net, err = r.m.wayOut(ctx, j, next, another, &undo)
+	}
 	if err == nil {
 		err = r.catchUp(net, next)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/policy"
 	"github.com/omnijail/omnijail/internal/spawn"
 	"github.com/omnijail/omnijail/internal/stage"
@@ -20,7 +21,7 @@ import (
 // went; the last event is an exit of 0 or of a failure. The jail keeps the ticket
 // unless Create fails.
 func (m *Manager) Create(t *Ticket, conn *net.UnixConn) (api.Jail, api.Exit) {
-	j, cancel := m.newJail(t.plan)
+	j, cancel := m.newJail(jail.NewID(), t.plan)
 	j.session = true
 	x := &execution{m: m, plan: t.plan, j: j, conn: conn, began: time.Now()}
 	if conn != nil {
@@ -93,7 +94,7 @@ func (x *execution) settle() api.Exit {
 	if err == nil {
 		err = x.share()
 	}
-	x.m.scouts.refill()
+	x.m.refill()
 	if err == nil {
 		_, err = x.m.auditor.own(audit.Record{
 			Kind: audit.KindJail, Jail: j.id.String(), UID: j.owner, Policy: j.spec().Policy.Name,

@@ -88,3 +88,10 @@ func (s *stock[T]) close() {
 	s.maker.Wait()
 	s.take(func(T) bool { return false })
 }
+
+// refill has everything made that was taken for a start.
+func (m *Manager) refill() {
+	m.ready.refill()
+	m.prepared.refill()
+	m.scouts.refill()
+}

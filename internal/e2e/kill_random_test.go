@@ -140,8 +140,14 @@ func (s *scene) afterPart(t *testing.T, victim string) {
 		for _, g := range s.live(t) {
 			switch kind, _, _ := strings.Cut(g, "-"); {
 			case kind == "egress":
-			case kind == "scout" && !slices.ContainsFunc(group(s.groups.dir+"/"+g).members(), hasServed):
-				waiting++
+			case kind == "scout":
+				pids := group(s.groups.dir + "/" + g).members()
+				if slices.ContainsFunc(pids, func(pid int) bool { return s.holdsFiles(t, pid) }) {
+					return false
+				}
+				if !slices.ContainsFunc(pids, hasServed) {
+					waiting++ // the others stay for their callers' next commands
+				}
 			default:
 				return false
 			}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,11 +45,13 @@ type scene struct {
 	scout    pidfd
 	egresses group
 	session  bool // it is not an exec, but a session made with a command
-	stays    bool // a scout of its has done all that it was asked for, and may stay for a while
 }
 
 func killNode(t *testing.T) *Node {
-	return NewNode(t, Options{Policy: map[string]string{"kill": killPolicy}})
+	return NewNode(t, Options{
+		Policy: map[string]string{"kill": killPolicy},
+		Config: map[string]any{"ready_jails": 0}, // each start from its beginning, and nothing beside it
+	})
 }
 
 // newScene prepares an exec. Every scene has a uid of its own, because an egress
@@ -326,7 +329,7 @@ func (s *scene) gone(t *testing.T) {
 	t.Helper()
 	var left []string
 	for _, l := range s.n.processesLeft(t, s.word, s.netns...) {
-		if s.n.cmd == nil || !s.ownedByDaemon(l) {
+		if s.n.cmd == nil || !s.ownedByDaemon(t, l) {
 			left = append(left, l)
 		}
 	}
@@ -337,28 +340,29 @@ func (s *scene) gone(t *testing.T) {
 }
 
 // ownedByDaemon reports whether a process is an egress process of a live daemon, or
-// a scout that measures a cache after the command, or one that waits: for a first
-// caller, or, with nothing of it open, for the next command in a workspace.
-func (s *scene) ownedByDaemon(line string) bool {
+// a scout that measures a cache after the command, or one that waits: for anybody, or
+// for the same caller's next command.
+func (s *scene) ownedByDaemon(t *testing.T, line string) bool {
 	var pid int
 	fmt.Sscan(line, &pid)
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
 		return true // it was one that measured, and has ended
 	}
-	return egressGroup.Match(b) || cacheGroup.Match(b) || scoutGroup.Match(b) && (s.stays || !hasServed(pid) || !hasOpen(pid, s.ws))
+	return egressGroup.Match(b) || cacheGroup.Match(b) || scoutGroup.Match(b) && (!hasServed(pid) || s.letsGo(t, pid))
 }
 
-// hasOpen reports whether a process has something open in dir, or cannot be asked.
-func hasOpen(pid int, dir string) bool {
-	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	for _, l := range links {
-		to, err := os.Readlink(l)
-		if err == nil && strings.HasPrefix(to, dir) {
-			return true
-		}
-	}
-	return err != nil
+// letsGo reports whether a scout that has served holds nothing of its caller's any
+// more: after the command it waits for that caller's next one, or ends.
+func (s *scene) letsGo(t *testing.T, pid int) bool {
+	t.Helper()
+	until(t, "a scout has let go of its caller's files", func() bool { return !s.holdsFiles(t, pid) })
+	return true
+}
+
+func (s *scene) holdsFiles(t *testing.T, pid int) bool {
+	t.Helper()
+	return !dead(pid) && slices.ContainsFunc(descriptors(t, pid), func(d string) bool { return strings.HasPrefix(d, s.n.Dir) })
 }
 
 // hasServed reports whether a scout has become somebody.

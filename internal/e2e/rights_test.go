@@ -142,7 +142,7 @@ func TestS04_ProcessOneAndOthersAreOutOfReach(t *testing.T) {
 		t.Errorf("processes in the jail: %q", out)
 	}
 	t.Run("the probe reaches what may be reached", func(t *testing.T) {
-		out := n.sh(t, dir, `mkfifo up; sh -c 'echo > up; read x < up' & read y < up; ./reach $!`)
+		out := n.sh(t, dir, `mkfifo up stay; sh -c 'echo > up; read x' 0<>stay & read y < up; ./reach $!`)
 		for _, want := range []string{"kill(pid, 0)", "read maps", "entered fd"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("no %q in %q", want, out)

@@ -28,8 +28,10 @@ type Pool struct {
 }
 
 type job struct {
-	cmd   *jail.Cmd
+	cmd   *jail.Cmd // nil for a visit
 	opts  Options
+	jail  *os.File // pidfd of who is visited
+	do    func() error
 	reply chan<- result
 }
 
@@ -67,12 +69,20 @@ func (p *Pool) Start(cmd *jail.Cmd, o Options) (*Process, error) {
 		return nil, errors.New("start jail: no executable")
 	}
 	reply := make(chan result, 1)
-	p.jobs <- job{cmd, o, reply}
+	p.jobs <- job{cmd: cmd, opts: o, reply: reply}
 	r := <-reply
 	if r.err != nil {
 		return nil, fmt.Errorf("start jail: %w", r.err)
 	}
 	return r.process, nil
+}
+
+// Visit runs do on a spawner thread in the mount namespace of the process that pidfd
+// names, with that namespace's root as its own. It blocks while all threads are busy.
+func (p *Pool) Visit(pidfd *os.File, do func() error) error {
+	reply := make(chan result, 1)
+	p.jobs <- job{jail: pidfd, do: do, reply: reply}
+	return (<-reply).err
 }
 
 // LimitCore sets the process's core limit to exactly 1 byte, the value at which

@@ -80,6 +80,10 @@ func (p *Pool) serve() {
 // entered before the namespaces and left after them. back is why the thread did
 // not come home.
 func (p *Pool) job(j job) (process *Process, back, err error) {
+	if j.cmd == nil {
+		back, err = p.visit(j)
+		return nil, back, err
+	}
 	leave := func() error { return nil }
 	if j.opts.Enter != nil {
 		if leave, err = j.opts.Enter(); err != nil {
@@ -98,7 +102,7 @@ func (p *Pool) run(j job) (*Process, error) {
 		}
 	}
 	if j.opts.Kept != nil {
-		if err := p.visit(j.opts); err != nil {
+		if err := p.takeKept(j.opts); err != nil {
 			return nil, err
 		}
 	}
@@ -118,9 +122,25 @@ func (p *Pool) run(j job) (*Process, error) {
 	return start(j.cmd, j.opts.Cgroup, p.devNull)
 }
 
-// visit runs Clone in the namespace of kept mounts. After an error goHome brings the
+// visit enters a jail and comes back.
+func (p *Pool) visit(j job) (back, err error) {
+	fds, err := numbers([]*os.File{j.jail})
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Setns(int(fds[0]), unix.CLONE_NEWNS); err != nil {
+		return nil, fmt.Errorf("enter the jail's mount namespace: %w", err)
+	}
+	err = j.do()
+	if back = unix.Setns(int(p.home.mnt.Fd()), unix.CLONE_NEWNS); back != nil {
+		back = fmt.Errorf("return to the node's mount namespace: %w", back)
+	}
+	return back, err
+}
+
+// takeKept runs Clone in the namespace of kept mounts. After an error goHome brings the
 // thread back.
-func (p *Pool) visit(o Options) error {
+func (p *Pool) takeKept(o Options) error {
 	if err := unix.Setns(int(o.Kept.Fd()), unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("enter the namespace of kept mounts: %w", err)
 	}

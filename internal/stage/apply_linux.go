@@ -29,6 +29,7 @@ type staging struct {
 	names  [][]int
 	pts    int
 	root   int // the jail's root, attached
+	bare   int // the same beside all mounts and open for writing; -1 where root is
 	ahead  *Root
 	shared *Clones
 	empty  [2]int
@@ -41,7 +42,7 @@ type staging struct {
 //
 // After an error the namespace is half built and must be thrown away.
 func (p Plan) Apply(dir string, d Descriptors, grants []jail.OpenGrant) error {
-	s := &staging{plan: p}
+	s := &staging{plan: p, bare: -1}
 	if err := s.take(d); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
@@ -244,15 +245,12 @@ func (s *staging) finish(outer int, grants []jail.OpenGrant) error {
 	if err := stay(outer); err != nil {
 		return err
 	}
-	table, err := os.ReadFile("/proc/thread-self/mountinfo")
+	proc, err := unix.Open("/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	mounts, err := parseMountinfo(table)
-	if err != nil {
-		return err
-	}
-	return inspect(mounts, grants)
+	defer unix.Close(proc)
+	return check(proc, stagedRoot, grants)
 }
 
 // stay makes root, which is attached, the namespace's own and drops all other mounts.
@@ -271,7 +269,7 @@ func stay(root int) error {
 }
 
 func (s *staging) close() {
-	fds := s.empty[:]
+	fds := append(s.empty[:], s.bare)
 	if s.ahead == nil { // else its owner's
 		fds = append(fds, s.root)
 	}

@@ -27,7 +27,7 @@ type Kept struct {
 // Keep plans the file systems of l, which are empty.
 func Keep(l Layout) (*Kept, error) {
 	p := &planner{layout: l, made: map[string]bool{"/": true, "/dev": true}}
-	if err := p.scratch(); err != nil {
+	if err := errors.Join(p.shared(), p.home()); err != nil {
 		return nil, err
 	}
 	k := &Kept{}

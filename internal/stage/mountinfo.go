@@ -73,9 +73,10 @@ func unescape(s string) (string, error) {
 
 // inspect looks at what is mounted by now, with everything that came along
 // below a grant: the source tree may have had mounts of any kind in it.
-func inspect(mounts []mountPoint, grants []jail.OpenGrant) error {
+// root is where the jail's root is in the table, "" for "/".
+func inspect(mounts []mountPoint, root string, grants []jail.OpenGrant) error {
 	for _, m := range mounts {
-		inside, ok := strings.CutPrefix(m.path, stagedRoot)
+		inside, ok := strings.CutPrefix(m.path, root)
 		if !ok || inside != "" && inside[0] != '/' {
 			continue
 		}

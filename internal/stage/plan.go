@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -53,7 +54,7 @@ type planner struct {
 // NewPlan returns the steps to l, or says which grant cannot be placed.
 func NewPlan(l Layout) (Plan, error) {
 	p := &planner{layout: l, made: map[string]bool{"/": true}, nested: map[int][]int{}, framed: map[framing][]Inner{}}
-	for _, f := range []func() error{p.system, p.composed, p.devices, p.scratch, p.grants} {
+	for _, f := range []func() error{p.system, p.composed, p.devices, p.shared, p.home, p.grants} {
 		if err := f(); err != nil {
 			return Plan{}, err
 		}
@@ -64,16 +65,23 @@ func NewPlan(l Layout) (Plan, error) {
 		t.layers, t.in = g.Layers()
 		out.grants = append(out.grants, t)
 	}
-	out.Mounts = []jail.StagedMount{{Source: stagedRoot, Dest: "/", Dir: true}}
-	for _, m := range l.Masks {
+	var err error
+	out.Mounts, err = p.mounts()
+	return out, err
+}
+
+// mounts is what the backend binds: the root, and the masks below its own /proc.
+func (p *planner) mounts() ([]jail.StagedMount, error) {
+	out := []jail.StagedMount{{Source: stagedRoot, Dest: "/", Dir: true}}
+	for _, m := range p.layout.Masks {
 		if path.Clean(m.Path) != m.Path || !jail.Within("/proc", m.Path) || m.Path == "/proc" {
-			return Plan{}, fmt.Errorf("%s cannot be masked: it does not lie below /proc", m.Path)
+			return nil, fmt.Errorf("%s cannot be masked: it does not lie below /proc", m.Path)
 		}
 		source := emptyFile
 		if m.Dir {
 			source = emptyDir
 		}
-		out.Mounts = append(out.Mounts, jail.StagedMount{Source: source, Dest: m.Path, Dir: m.Dir, ReadOnly: true})
+		out = append(out, jail.StagedMount{Source: source, Dest: m.Path, Dir: m.Dir, ReadOnly: true})
 	}
 	return out, nil
 }
@@ -175,28 +183,33 @@ func (p *planner) devices() error {
 	return nil
 }
 
-// scratch makes what the command may write without any grant.
-func (p *planner) scratch() error {
+// shared makes what any command may write without a grant, home the user's own.
+func (p *planner) shared() error {
+	const anyone = 0o777 | fs.ModeSticky
+	return errors.Join(
+		p.tmpfs(Step{Path: "/tmp", Size: p.layout.Tmp, Mode: anyone}),
+		p.tmpfs(Step{Path: "/dev/shm", Size: p.layout.Shm, Mode: anyone}),
+	)
+}
+
+func (p *planner) home() error {
 	l := &p.layout
 	if err := jail.CheckDest(l.Home, "", nil); err != nil {
 		return fmt.Errorf("no scratch home: %w", err)
 	}
-	const anyone = 0o777 | fs.ModeSticky
-	for _, t := range []Step{
-		{Path: "/tmp", Size: l.Tmp, Mode: anyone},
-		{Path: "/dev/shm", Size: l.Shm, Mode: anyone},
-		{Path: l.Home, Size: l.Scratch, Mode: 0o700, UID: l.User.UID, GID: l.User.GID},
-	} {
-		if t.Size == 0 {
-			t.Size = defaultSize(t.Path)
-		}
-		if t.Size < 0 {
-			return fmt.Errorf("%s cannot have a size of %d bytes", t.Path, t.Size)
-		}
-		p.dir(t.Path)
-		t.Op = OpTmpfs
-		p.add(t)
+	return p.tmpfs(Step{Path: l.Home, Size: l.Scratch, Mode: 0o700, UID: l.User.UID, GID: l.User.GID})
+}
+
+func (p *planner) tmpfs(t Step) error {
+	if t.Size == 0 {
+		t.Size = defaultSize(t.Path)
 	}
+	if t.Size < 0 {
+		return fmt.Errorf("%s cannot have a size of %d bytes", t.Path, t.Size)
+	}
+	p.dir(t.Path)
+	t.Op = OpTmpfs
+	p.add(t)
 	return nil
 }
 

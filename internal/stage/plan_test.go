@@ -165,7 +165,7 @@ func TestInspect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := inspect(mounts, grants); (err == nil) != ok {
+		if err := inspect(mounts, stagedRoot, grants); (err == nil) != ok {
 			t.Errorf("%s: %v, want ok %v", line, err, ok)
 		}
 	}
@@ -177,7 +177,7 @@ func FuzzMountinfo(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		mounts, err := parseMountinfo(b)
 		if err == nil {
-			inspect(mounts, []jail.OpenGrant{{Path: "/ws"}})
+			inspect(mounts, stagedRoot, []jail.OpenGrant{{Path: "/ws"}})
 		}
 	})
 }

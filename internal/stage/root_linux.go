@@ -14,7 +14,7 @@ const rootSize = 64 << 20 // bytes
 // work of staging. A Root serves one Apply.
 type Root struct {
 	mount int
-	made  map[string]Step
+	made  map[stepKey]Step
 }
 
 // Prepare makes a root with what l says about directories, files and links. It
@@ -31,8 +31,8 @@ func Prepare(l Layout) (*Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &staging{root: mount}
-	r := &Root{mount: mount, made: map[string]Step{}}
+	s := &staging{root: mount, bare: -1}
+	r := &Root{mount: mount, made: map[stepKey]Step{}}
 	for _, step := range p.steps {
 		switch step.Op {
 		case OpDir, OpFile, OpLink:
@@ -48,7 +48,7 @@ func Prepare(l Layout) (*Root, error) {
 			r.Close()
 			return nil, fmt.Errorf("prepare %s: %w", step, err)
 		}
-		r.made[step.Path] = step
+		r.made[step.key()] = step
 	}
 	return r, nil
 }
@@ -62,7 +62,7 @@ func (r *Root) Close() error { return unix.Close(r.mount) }
 func (r *Root) fits(steps []Step) bool {
 	found := 0
 	for _, s := range steps {
-		if m, ok := r.made[s.Path]; ok && m.Op == s.Op {
+		if m, ok := r.made[s.key()]; ok {
 			if !same(m, s) {
 				return false
 			}
@@ -74,7 +74,7 @@ func (r *Root) fits(steps []Step) bool {
 
 func same(a, b Step) bool {
 	data := len(a.Data) == len(b.Data) && (len(a.Data) == 0 || &a.Data[0] == &b.Data[0])
-	return data && a.Op == b.Op && a.Target == b.Target && a.Mode == b.Mode && a.UID == b.UID && a.GID == b.GID
+	return data && a.Op == b.Op && a.Target == b.Target && a.Mode == b.Mode && a.UID == b.UID && a.GID == b.GID && a.Size == b.Size
 }
 
 // has reports whether s was taken ahead of time.
@@ -82,6 +82,6 @@ func (r *Root) has(s Step) bool {
 	if r == nil {
 		return false
 	}
-	m, ok := r.made[s.Path]
-	return ok && m.Op == s.Op
+	_, ok := r.made[s.key()]
+	return ok
 }

@@ -51,6 +51,14 @@ type Inner struct {
 	Dir   bool
 }
 
+// stepKey names a step among those of one plan.
+type stepKey struct {
+	op   Op
+	path string
+}
+
+func (s Step) key() stepKey { return stepKey{s.Op, s.Path} }
+
 // String returns the step as one line.
 func (s Step) String() string {
 	switch s.Op {

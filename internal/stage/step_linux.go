@@ -21,14 +21,14 @@ func (s *staging) step(step Step) error {
 	}
 	switch step.Op {
 	case OpDir:
-		if err := unix.Mkdirat(s.root, at, bits(step.Mode)); err != nil {
+		if err := unix.Mkdirat(s.parent(step.Path), at, bits(step.Mode)); err != nil {
 			return err
 		}
 		return s.own(step, at)
 	case OpFile:
 		return s.file(step, at)
 	case OpLink:
-		return unix.Symlinkat(step.Target, s.root, at)
+		return unix.Symlinkat(step.Target, s.parent(step.Path), at)
 	case OpTmpfs:
 		if done, err := s.attachKept(step); done {
 			return err
@@ -60,12 +60,12 @@ func (s *staging) own(step Step, at string) error {
 	if step.UID == 0 && step.GID == 0 {
 		return nil
 	}
-	return unix.Fchownat(s.root, at, int(step.UID), int(step.GID), unix.AT_SYMLINK_NOFOLLOW)
+	return unix.Fchownat(s.parent(step.Path), at, int(step.UID), int(step.GID), unix.AT_SYMLINK_NOFOLLOW)
 }
 
 func (s *staging) file(step Step, at string) error {
 	defer barForks()()
-	fd, err := unix.Openat(s.root, at, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, bits(step.Mode))
+	fd, err := unix.Openat(s.parent(step.Path), at, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, bits(step.Mode))
 	if err != nil {
 		return err
 	}

@@ -181,18 +181,7 @@ func (r *rig) start(t testing.TB, c command) (*started, error) {
 		return nil, err
 	}
 	s := &started{}
-	s.files = r.stdio(t, c, s)
-	l := &jail.Launch{Exec: c.argv[0], Cwd: "/", UID: uid, GID: gid, Filter: "default", Stdio: [3]int{1, 2, 3}}
-	for _, a := range c.argv {
-		l.Argv = append(l.Argv, []byte(a))
-	}
-	for _, e := range c.env {
-		l.Env = append(l.Env, []byte(e))
-	}
-	if c.launch != nil {
-		c.launch(l)
-	}
-	s.launch = launchFile(t, l)
+	s.record(t, r, c)
 	channel, end, err := spawn.NewChannel()
 	if err != nil {
 		t.Fatal(err)
@@ -212,6 +201,23 @@ func (r *rig) start(t testing.TB, c command) (*started, error) {
 	}
 	s.process, err = r.pool.Start(s.cmd, c.opts)
 	return s, err
+}
+
+// record makes the launch record and the command's descriptors.
+func (s *started) record(t testing.TB, r *rig, c command) {
+	t.Helper()
+	s.files = r.stdio(t, c, s)
+	l := &jail.Launch{Exec: c.argv[0], Cwd: "/", UID: uid, GID: gid, Filter: "default", Stdio: [3]int{1, 2, 3}}
+	for _, a := range c.argv {
+		l.Argv = append(l.Argv, []byte(a))
+	}
+	for _, e := range c.env {
+		l.Env = append(l.Env, []byte(e))
+	}
+	if c.launch != nil {
+		c.launch(l)
+	}
+	s.launch = launchFile(t, l)
 }
 
 func launchFile(t testing.TB, l *jail.Launch) *os.File {
@@ -281,7 +287,6 @@ func (r *rig) run(t testing.TB, c command) outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	var o outcome
 	s, err := r.start(t, c)
 	if err != nil {
 		return outcome{err: err, exit: 125}
@@ -291,11 +296,21 @@ func (r *rig) run(t testing.TB, c command) outcome {
 	pidfd, err := s.channel.Ready(ctx)
 	if err == nil {
 		pidfd.Close()
-		if err = s.letGo(); err == nil {
-			err = s.channel.Result(ctx)
-		}
+		return s.finish(t, c)
 	}
+	o := s.finish(t, c)
 	o.err = err
+	return o
+}
+
+// finish lets the command go and waits for its end.
+func (s *started) finish(t testing.TB, c command) (o outcome) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
+	defer cancel()
+	if o.err = s.letGo(); o.err == nil {
+		o.err = s.channel.Result(ctx)
+	}
 	o.exit, _ = spawn.ReadExit(s.cmd.Status)
 	s.cmd.Status.Close()
 	if _, err := s.process.Wait(ctx); err != nil {
