@@ -44,6 +44,8 @@ func (j *liveJail) roomForDetached() *api.Error {
 	forgotten := j.detached[i]
 	j.detached = slices.Delete(j.detached, i, i+1)
 	j.mu.Unlock()
-	forgotten.pump.Close() // which waits for a process that is its user's
+	if err := forgotten.keeper.Close(); err != nil { // it waits for a process that is its user's
+		forgotten.x.m.cfg.Log.Error("background command: its keeper stays", "jail", j.id, "err", err)
+	}
 	return nil
 }

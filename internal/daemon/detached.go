@@ -22,11 +22,12 @@ import (
 // detached is a command of a session that has no client: a pump keeps what it
 // writes, for clients that come and go.
 type detached struct {
-	name string // of its cgroup, by which clients ask for it
-	x    *execution
-	pump *caller.Pump
-	over chan struct{} // the command has ended
-	exit api.Exit      // once it is over
+	name   string // of its cgroup, by which clients ask for it
+	x      *execution
+	pump   *caller.Pump
+	keeper *scout        // in which the pump is
+	over   chan struct{} // the command has ended
+	exit   api.Exit      // once it is over
 }
 
 // firstDetached is the name of the command that a session was created with.
@@ -103,7 +104,7 @@ func (x *execution) detach(ctx context.Context, d *detached) error {
 	if x.master != nil {
 		source = x.master
 	}
-	if d.pump, err = x.m.startPump(x.j, source, x.master != nil); err != nil {
+	if d.keeper, d.pump, err = x.m.startPump(x.j, source, x.master != nil); err != nil {
 		x.brake.end()
 		x.group.Kill()
 		x.reap()
@@ -150,16 +151,17 @@ func (x *execution) ownStdio() (output *os.File, err error) {
 
 // startPump starts the pump of a session. It ends with the jail, not with the
 // command: what was written can be read afterwards.
-func (m *Manager) startPump(j *liveJail, source *os.File, tty bool) (*caller.Pump, error) {
+func (m *Manager) startPump(j *liveJail, source *os.File, tty bool) (*scout, *caller.Pump, error) {
 	ready, err := m.takeScout()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	j.env.undo.Add(ready.Close)
-	return caller.StartPump(j.ctx, caller.PumpOptions{
+	pump, err := caller.StartPump(j.ctx, caller.PumpOptions{
 		Child: caller.Child{Init: m.cfg.Init, Caller: j.caller, Group: ready.group},
 		Scout: ready.Scout, User: j.plan().User, TTY: tty, Source: source,
 	})
+	return ready, pump, err
 }
 
 // detachedOf returns the detached command of jail id that is called name; the one

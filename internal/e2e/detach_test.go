@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -78,4 +79,30 @@ func TestWhatADetachedCommandIsRefused(t *testing.T) {
 	if !strings.Contains(o.Stderr, "runs 16 detached commands") {
 		t.Errorf("one more: %s", o.Stderr)
 	}
+}
+
+// What keeps the output of commands that are forgotten ends with them, and not with
+// the session.
+func TestForgottenCommandsLeaveNoKeeper(t *testing.T) {
+	t.Parallel()
+	n := NewNode(t, Options{NoLab: true})
+	id := n.create(t)
+	start := func() {
+		n.Run(t, Ctl{UID: Alice, Args: []string{"exec", "--detach", "--jail", id, "--", "true"}}).Want(t, 0)
+	}
+	groups := func() int {
+		all, err := filepath.Glob(n.groups(t) + "/scout-*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	for range 17 {
+		start()
+	}
+	before := groups()
+	for range 8 {
+		start()
+	}
+	until(t, "no more groups than before", func() bool { return groups() <= before+readyScouts }) // so many may wait to be asked
 }
