@@ -78,12 +78,12 @@ bench: build ## start-up and proxy figures, pairwise in one run
 	go test -run '^$$' -bench 'Protected|StartsAtOnce|SandboxRuntime' -benchtime 50x ./internal/e2e/
 	go test -run '^$$' -bench . -benchtime 500x ./internal/caller/ ./runtime/bwrap/ ./internal/egressd/cage/
 	go test -run '^$$' -bench . -benchtime 100x ./internal/mountwatch/ ./internal/cgroup/
-	go test -run '^$$' -bench . ./mitm/ ./internal/egress/
+	go test -run '^$$' -bench . ./creds/ ./mitm/ ./internal/egress/
 	@$(MAKE) --no-print-directory bench-egress
 
 .PHONY: bench-egress
 bench-egress: ## a jail's requests against other proxies, in turns; names those that are missing
-	go test -run '^$$' -bench '^BenchmarkEgress$$' -benchtime 10x -timeout 30m ./internal/e2e/
+	go test -run '^$$' -bench '^Benchmark(Egress|NeighbourUnderFlood)$$' -benchtime 10x -timeout 30m ./internal/e2e/
 
 .PHONY: fuzz-smoke
 fuzz-smoke: ## every fuzz target for 20 seconds
