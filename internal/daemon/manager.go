@@ -73,7 +73,7 @@ type Manager struct {
 
 	prepared *stock[*root]
 	ready    *stock[*readyJail]
-	usual    atomic.Pointer[jail.Spec] // of the last command that a jail could have waited for
+	usual    atomic.Pointer[jail.Spec] // what the next jail that waits is made after
 	scouts   *stock[*scout]
 	lasting  *lasting[*scout]
 	mounts   *mountwatch.Watcher
@@ -113,6 +113,7 @@ func New(cfg Config) (*Manager, error) {
 	m.metrics.depths(cfg.Networks.Ready, m.auditor.waiting)
 	m.prepared = m.newRoots()
 	m.scouts = newStock(readyScouts, m.newScout)
+	m.usual.Store(policy.Usual(cfg.Facts()))
 	m.ready = newStock(cfg.Settings().ReadyJails, m.newReady)
 	m.caches = newCacheKeeper(m)
 	return m, nil

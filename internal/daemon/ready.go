@@ -24,7 +24,7 @@ import (
 // nothing of any caller's, and it is used once: whose it becomes, it stays.
 type readyJail struct {
 	id      jail.ID
-	spec    *jail.Spec  // of the command that it was made after
+	spec    *jail.Spec  // that it was made after
 	node    *trust.Node // whose parts are composed in it
 	made    stage.Made
 	group   *cgroup.Group
@@ -41,7 +41,7 @@ type readyJail struct {
 func (r *readyJail) Close() error { return r.undo.Run() }
 
 // alive reports whether it still waits.
-func (r *readyJail) alive() bool { return spawn.Signal(r.init, 0) == nil && r.process.Signal(0) == nil }
+func (r *readyJail) alive() bool { return !spawn.Ended(r.init) && !spawn.Ended(r.process.PidFD) }
 
 // takeReady returns a jail that waits for a command like p's, nil when there is
 // none: the start then makes its own. The next ones are made after p.
@@ -65,7 +65,7 @@ func (m *Manager) waits(spec *jail.Spec) bool {
 			return false
 		}
 	}
-	return !spec.Bare() && !spec.Observe && len(spec.Weaken) == 0 && spec.Backends[0] == node.Bubblewrap
+	return !spec.Bare() && !spec.Observe && len(spec.Weaken) == 0 && len(spec.Backends) > 0 && spec.Backends[0] == node.Bubblewrap
 }
 
 // alike reports whether the backend is told the same for both: what differs is for
@@ -77,6 +77,7 @@ func told(s *jail.Spec) *jail.Spec {
 	oci := *s.OCI
 	process, linux := *oci.Process, *oci.Linux
 	process.User, process.Args, process.Env, process.Cwd, process.Rlimits = specs.User{}, nil, nil, "", nil
+	process.Terminal = false
 	linux.Resources = nil
 	oci.Process, oci.Linux = &process, &linux
 	oci.Mounts = slices.DeleteFunc(slices.Clone(oci.Mounts), func(m specs.Mount) bool {
@@ -85,13 +86,13 @@ func told(s *jail.Spec) *jail.Spec {
 	return &jail.Spec{OCI: &oci, Backends: s.Backends[:1], Weaken: s.Weaken, Observe: s.Observe}
 }
 
-var errNoUsual = errors.New("no command has come yet")
+var errUnusual = errors.New("no jail of this node may start before its command")
 
-// newReady starts a jail like that of the last command.
+// newReady starts a jail like that of the last command that one could have waited for.
 func (m *Manager) newReady() (*readyJail, error) {
 	spec := m.usual.Load()
-	if spec == nil {
-		return nil, errNoUsual
+	if !m.waits(spec) {
+		return nil, errUnusual
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()

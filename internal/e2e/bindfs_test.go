@@ -93,7 +93,7 @@ func TestS17_BindfsWithoutAllowRoot(t *testing.T) {
 // an exec. Whoever else asks is served, and the daemon can be told to stop.
 func TestS17_BindfsThatHangsStopsItsOwnerOnly(t *testing.T) {
 	t.Parallel()
-	n := NewNode(t, Options{NoLab: true})
+	n := NewNode(t, Options{NoLab: true, Config: map[string]any{"ready_jails": 0}})
 	_, dir, server := bindfs(t, n, map[string]string{"file": "1\n", "other": "2\n"})
 	groups := n.watchGroups(t)
 	served := func(t *testing.T) {

@@ -49,6 +49,13 @@ func ociSpec(req Request, facts Facts, limits jail.Limits, home string, groups [
 	}
 }
 
+// Usual is the part of a jail that is the same for every caller and policy that asks
+// for nothing rare: what a jail can be started with before its command comes.
+func Usual(facts Facts) *jail.Spec {
+	nobody := Request{User: jail.User{UID: 1, GID: 1}, Cwd: "/"} // replaced with the command
+	return &jail.Spec{Backends: facts.Backends, OCI: ociSpec(nobody, facts, jail.Limits{}, "", nil)}
+}
+
 // rlimits: a core limit of exactly 1 keeps the kernel from running the node's
 // crash handler as root on a process of the jail; 0 would not.
 func rlimits(l jail.Limits) []specs.POSIXRlimit {

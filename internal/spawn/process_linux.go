@@ -140,6 +140,16 @@ func (p *Process) Close() error {
 	return errors.Join(p.PidFD.Close(), p.stderr.Close())
 }
 
+// Ended reports whether the process that pidfd names has ended, reaped or not.
+func Ended(pidfd *os.File) bool {
+	fds, err := numbers([]*os.File{pidfd})
+	if err != nil {
+		return true
+	}
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fds[0]), Events: unix.POLLIN}}, 0)
+	return err != nil && err != unix.EINTR || n > 0
+}
+
 // Signal sends sig to the process that pidfd names; none if it has ended.
 func Signal(pidfd *os.File, sig unix.Signal) error {
 	conn, err := pidfd.SyscallConn()
