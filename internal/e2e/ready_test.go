@@ -40,8 +40,8 @@ func (n *Node) waiting(t *testing.T) (jails []group) {
 	return jails
 }
 
-// TestAWaitingJailIsUsed: each command gets one that waited, and no jail has two.
-func TestAWaitingJailIsUsed(t *testing.T) {
+// TestS04_AWaitingJailIsUsedOnce: each command gets one that waited, and no jail has two.
+func TestS04_AWaitingJailIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	n := readyNode(t)
 	dir := n.Workspace(t, Alice, nil)

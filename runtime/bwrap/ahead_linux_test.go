@@ -81,8 +81,8 @@ find / -xdev ! -path '/proc/*' -printf '%p %M %u %g %l\n' | sort
 find /tmp /dev /home /etc /run -printf '%p %M %U %G %l\n' | sort
 cat /etc/passwd`
 
-// TestAJailStartedAheadIsTheSame: the order in which a jail is made shows nowhere.
-func TestAJailStartedAheadIsTheSame(t *testing.T) {
+// TestS26_AJailStartedAheadIsTheSame: the order in which a jail is made shows nowhere.
+func TestS26_AJailStartedAheadIsTheSame(t *testing.T) {
 	r := newRig(t)
 	dir := workspace(t)
 	for _, name := range []string{"src/main.go", ".git/config", ".git/hooks/a", ".env", "deep/.git/config"} {
@@ -124,8 +124,8 @@ func only(a, b string) string {
 	return out.String()
 }
 
-// TestAJailStartedAheadIsNoOthers: one that was made for another layout is refused.
-func TestAJailStartedAheadIsNoOthers(t *testing.T) {
+// TestS26_AJailStartedAheadIsNoOthers: one that was made for another layout is refused.
+func TestS26_AJailStartedAheadIsNoOthers(t *testing.T) {
 	r := newRig(t)
 	for name, change := range map[string]func(*stage.Layout){
 		"another /tmp":              func(l *stage.Layout) { l.Tmp = 1 << 20 },
