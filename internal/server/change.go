@@ -39,15 +39,14 @@ func (s *Server) changePolicy(w http.ResponseWriter, r *http.Request, c *caller)
 // changePolicyWith gives a live jail another policy with the values of its env
 // sources, which follow the 101.
 func (s *Server) changePolicyWith(w http.ResponseWriter, r *http.Request, c *caller) *api.Error {
-	if !upgrades(r) {
-		return needsUpgrade()
-	}
 	asked, refused := s.change(r, c)
 	if refused != nil {
 		return refused
 	}
 	defer asked.Done()
 	switch {
+	case !upgrades(r): // after whose jail it is: nobody else hears that there is one
+		return needsUpgrade()
 	case asked.DryRun:
 		return api.Refuse(http.StatusBadRequest, "dry_run", "nothing is handed over for a question")
 	case c.UID() != asked.Made().Caller.UID():
