@@ -166,20 +166,50 @@ func (c *cacheKeeper) look(ctx context.Context, t *caches.Tree, limit int64) str
 	return ""
 }
 
-// giveBack takes a cache from a jail that has ended, and measures it beside.
+// giveBack takes a cache from a jail that has ended, and measures it beside, once it
+// has rested from the last time.
 func (c *cacheKeeper) giveBack(t *caches.Tree, limit int64) {
 	t.Release()
 	c.work.Go(func() {
 		defer t.Close()
-		a, err := t.About()
-		if err != nil || !c.due(a, limit) && !rested(a) {
-			return
+		a, err := c.whenRested(t, limit)
+		if err == nil {
+			_, err = c.measure(c.ctx, t, a, limit)
 		}
-		_, err = c.measure(c.ctx, t, a, limit)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && c.ctx.Err() == nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errWaitedFor) && c.ctx.Err() == nil {
 			c.log.Warn("cache: not measured", "cache", t.ID, "err", err)
 		}
 	})
+}
+
+// errWaitedFor is why a cache need not be measured: somebody is about to.
+var errWaitedFor = errors.New("another waits for it")
+
+// whenRested waits until a cache may be measured, and returns what is known of it then.
+// One waits for each cache: what it finds counts for all that came before.
+func (c *cacheKeeper) whenRested(t *caches.Tree, limit int64) (caches.About, error) {
+	a, err := t.About()
+	if err != nil || c.due(a, limit) || rested(a) {
+		return a, err
+	}
+	c.mu.Lock()
+	waited := c.resting[t.ID]
+	c.resting[t.ID] = true
+	c.mu.Unlock()
+	if waited {
+		return a, errWaitedFor
+	}
+	select {
+	case <-time.After(time.Until(a.Measured.Add(cacheDuty * a.Took))):
+	case <-c.ctx.Done():
+	}
+	c.mu.Lock()
+	delete(c.resting, t.ID)
+	c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return a, c.ctx.Err()
+	}
+	return t.About()
 }
 
 // remove removes the discarded caches of a user, beside everything else.

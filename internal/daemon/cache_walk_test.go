@@ -28,7 +28,7 @@ func TestS28_ACacheThatCannotBeMeasuredIsBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &cacheKeeper{store: store, log: slog.New(slog.DiscardHandler), walking: map[string]chan struct{}{}}
+			c := &cacheKeeper{store: store, log: slog.New(slog.DiscardHandler), walking: map[string]chan struct{}{}, resting: map[string]bool{}}
 			c.through = func(context.Context, caller.CacheOptions) (caller.CacheWalk, error) { return walk() }
 			tree, err := store.Acquire(caches.Key{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}, "")
 			if err != nil {

@@ -41,11 +41,12 @@ type cacheKeeper struct {
 	mu       sync.Mutex
 	number   uint64                   // of the last scout
 	walking  map[string]chan struct{} // the caches that are being measured; closed then
+	resting  map[string]bool          // those that somebody waits to measure
 	removing map[uint32]bool          // the users whose discarded caches are being removed
 }
 
 func newCacheKeeper(m *Manager) *cacheKeeper {
-	c := &cacheKeeper{m: m, store: m.cfg.Caches, log: m.cfg.Log, walking: map[string]chan struct{}{}, removing: map[uint32]bool{}}
+	c := &cacheKeeper{m: m, store: m.cfg.Caches, log: m.cfg.Log, walking: map[string]chan struct{}{}, resting: map[string]bool{}, removing: map[uint32]bool{}}
 	c.through = c.walk
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	uids, err := c.store.Discarded()

@@ -65,7 +65,10 @@ func (m *Manager) waits(spec *jail.Spec) bool {
 			return false
 		}
 	}
-	return !spec.Bare() && !spec.Observe && len(spec.Weaken) == 0 && len(spec.Backends) > 0 && spec.Backends[0] == node.Bubblewrap
+	if len(spec.Backends) == 0 || spec.Backends[0] != node.Bubblewrap || m.cfg.Backends[node.Bubblewrap] == nil {
+		return false
+	}
+	return !spec.Bare() && !spec.Observe && len(spec.Weaken) == 0
 }
 
 // alike reports whether the backend is told the same for both: what differs is for

@@ -93,7 +93,7 @@ func TestS01_NoValueStandsInAProcessOfOurs(t *testing.T) {
 				t.Errorf("%s (%d) holds %s", name, p, v)
 			}
 		}
-		if name != "omnijaild" && len(environ) > 0 {
+		if env := string(environ); name != "omnijaild" && env != "" && env != "PWD=/\x00" { // bwrap says where it starts init
 			t.Errorf("%s has the environment %q", name, environ)
 		}
 	}

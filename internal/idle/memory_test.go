@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,25 +9,25 @@ import (
 
 func TestMemoryIsGivenBackAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		freed := 0
-		m := after(func() { freed++ })
+		var freed atomic.Int32
+		m := after(func() { freed.Add(1) })
 		for range 5 {
 			time.Sleep(rest - time.Second)
 			m.Busy()
 		}
-		if freed != 0 {
-			t.Errorf("given back %d times by a process that is busy", freed)
+		if freed.Load() != 0 {
+			t.Errorf("given back %d times by a process that is busy", freed.Load())
 		}
 		for range 2 {
 			time.Sleep(10 * rest)
 			m.Busy()
 		}
-		if freed != 2 {
-			t.Errorf("given back %d times at two rests", freed)
+		if freed.Load() != 2 {
+			t.Errorf("given back %d times at two rests", freed.Load())
 		}
 		m.Close()
 		time.Sleep(10 * rest)
-		if freed != 2 {
+		if freed.Load() != 2 {
 			t.Error("given back after Close")
 		}
 	})

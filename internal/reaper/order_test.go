@@ -36,7 +36,7 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	for _, args := range [][]string{nil, sample().Args()[:6], append(sample().Args(), "cover"), append(sample().Args(), "root", "/x")} {
+	for _, args := range [][]string{nil, sample().Args()[:5], append(sample().Args(), "cover"), append(sample().Args(), "root", "/x")} {
 		if _, err := Parse(args); err == nil {
 			t.Errorf("%q was taken", args)
 		}
