@@ -56,8 +56,8 @@ type Config struct {
 	Interception string `yaml:"interception"`
 	// Backend is used where a policy names none.
 	Backend string `yaml:"backend"`
-	// ReadyJails is how many jails wait, started, for a command: they take 5 MB each
-	// and the longest part out of a start. A jail is used once. At most 64.
+	// ReadyJails is how many jails wait, started, for a command: they take about
+	// 1 MB each, and the longest part out of a start. A jail is used once. At most 64.
 	ReadyJails int `yaml:"ready_jails"`
 	// Drain is how long SIGTERM waits for running jails.
 	Drain Duration `yaml:"drain"`
