@@ -9,15 +9,21 @@ import (
 var errTable = errors.New("the mount table is not in the form this build knows")
 
 // parse calls see for each mount of a table: id, parent, device, root, point and
-// more, parted by blanks. What it passes on is the kernel's own text.
+// more, parted by blanks. What it passes on is the kernel's own text, each id once.
 func parse(table []byte, see func(id, parent, point string)) error {
+	seen := map[string]bool{}
 	for len(table) > 0 {
 		line, rest, whole := bytes.Cut(table, []byte("\n"))
 		fields := bytes.SplitN(line, []byte(" "), 6)
 		if !whole || len(fields) != 6 || !number(fields[0]) || !number(fields[1]) || !bytes.HasPrefix(fields[4], []byte("/")) {
 			return errTable
 		}
-		see(string(fields[0]), string(fields[1]), string(fields[4]))
+		id := string(fields[0])
+		if seen[id] {
+			return errTable
+		}
+		seen[id] = true
+		see(id, string(fields[1]), string(fields[4]))
 		table = rest
 	}
 	return nil

@@ -35,7 +35,8 @@ func TestS09_WhatATableHasLost(t *testing.T) {
 }
 
 func TestS09_AStrangeTableIsNoTable(t *testing.T) {
-	for _, text := range []string{"\n", "1\n", "x 0 0:1 / / rw - t t rw\n", "1 0 0:1 / relative rw - t t rw\n", " 0 0:1 / / rw\n", "1 0 0:1 / / rw - t t rw"} {
+	for _, text := range []string{"\n", "1\n", "x 0 0:1 / / rw - t t rw\n", "1 0 0:1 / relative rw - t t rw\n", " 0 0:1 / / rw\n", "1 0 0:1 / / rw - t t rw",
+		"1 0 0:1 / / rw - t t rw\n1 0 0:1 / /w rw - t t rw\n"} {
 		if _, err := lost([]byte(text), nil); err == nil {
 			t.Errorf("%q was read", text)
 		}
