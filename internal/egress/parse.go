@@ -26,6 +26,9 @@ func ParseRule(text string) (Rule, error) {
 	if len(text) > maxRuleText {
 		return Rule{}, p.fail(0, fmt.Errorf("longer than %d bytes", maxRuleText))
 	}
+	if !utf8.ValidString(text) { // it would be another text in a record
+		return Rule{}, p.fail(0, errors.New("not valid UTF-8: write such a byte as %XX"))
+	}
 	r, err := p.rule()
 	if err != nil {
 		return Rule{}, err
