@@ -82,7 +82,7 @@ func TestAPartKilledAtACreationEndsIt(t *testing.T) {
 				v.signal(t, unix.SIGKILL)
 				v.wait(t)
 				if name == "bwrap" && p.name == "init at ready" {
-					until(t, "what bwrap started has died with it", func() bool { return len(s.jail.members()) == 0 })
+					s.command.wait(t) // which dies with it
 				}
 				s.resume(t)
 				if o := s.run.finish(t); name == "omnijailctl" {
