@@ -286,8 +286,9 @@ func TestS20_APlantedHomeOfPython(t *testing.T) {
 	}
 	r.View.Grants[0].Write = false
 	r.Argv0 = []byte(".venv/bin/python")
-	_, err := open(t, Options{Request: r}) // no toolchain's place
-	refused(t, err, "not_visible", "read_paths: ["+dir+"/home/")
+	write(t, dir, "w/.venv/pyvenv.cfg", 0o644, "home = "+dir+"/home/clients/acme/bin\n") // no toolchain's place
+	_, err := open(t, Options{Request: r})
+	refused(t, err, "not_visible", "read_paths: ["+dir+"/home/clients/acme]")
 	write(t, dir, "w/.venv/pyvenv.cfg", 0o644, "home = "+dir+"/home/.pyenv/versions/3.12/bin\n")
 	wantShown(t, mustOpen(t, r), dir+"/home", []string{".pyenv/versions/3.12"})
 	for _, text := range []string{"home = /nowhere/bin\n", "home = bin\n", "home\n", "home = /usr/bin\n"} {
