@@ -14,6 +14,7 @@ type stock[T io.Closer] struct {
 	wanted chan struct{}
 	closed chan struct{}
 	maker  sync.WaitGroup
+	drops  sync.WaitGroup
 
 	mu    sync.Mutex
 	ready []T
@@ -29,7 +30,7 @@ func newStock[T io.Closer](size int, build func() (T, error)) *stock[T] {
 }
 
 // take returns a thing that fits, if there is one. Those that do not are dropped:
-// they are of a time that has passed.
+// they are of a time that has passed. Nobody waits for that: a jail takes long to end.
 func (s *stock[T]) take(fits func(T) bool) (thing T, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +40,7 @@ func (s *stock[T]) take(fits func(T) bool) (thing T, ok bool) {
 		if fits(next) {
 			return next, true
 		}
-		next.Close()
+		s.drops.Go(func() { next.Close() })
 	}
 	return thing, false
 }
@@ -87,6 +88,7 @@ func (s *stock[T]) close() {
 	close(s.closed)
 	s.maker.Wait()
 	s.take(func(T) bool { return false })
+	s.drops.Wait()
 }
 
 // refill has everything made that was taken for a start.

@@ -99,3 +99,30 @@ func TestStockAsksAgainAfterAFailure(t *testing.T) {
 		s.close()
 	})
 }
+
+// slow is a thing that takes its time to end.
+type slow chan struct{}
+
+func (s slow) Close() error {
+	<-s
+	return nil
+}
+
+func TestStockLetsNobodyWaitForWhatItDrops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ends := make(slow)
+		s := newStock(1, func() (slow, error) { return ends, nil })
+		synctest.Wait()
+		taken := false
+		go func() {
+			s.take(func(slow) bool { return false })
+			taken = true
+		}()
+		synctest.Wait()
+		if !taken {
+			t.Error("a start waits for the end of what it has no use for")
+		}
+		close(ends)
+		s.close()
+	})
+}
