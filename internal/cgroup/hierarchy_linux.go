@@ -31,7 +31,7 @@ type Hierarchy struct {
 }
 
 // limiters are the controllers that Limits asks for.
-var limiters = []string{"memory", "pids"}
+var limiters = []string{"memory", "pids", "cpu"}
 
 // Find reads what is mounted. It fails where there is neither v2 nor the v1
 // freezer: then a command could not be killed whole.

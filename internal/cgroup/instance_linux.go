@@ -93,8 +93,14 @@ func (i *Instance) enable() error {
 	return i.h.control(i.path, want)
 }
 
+// control enables each controller by itself: one that the kernel refuses here must
+// not cost the others.
 func (h *Hierarchy) control(p string, want []string) error {
-	return write(filepath.Join(h.main.dir(p), "cgroup.subtree_control"), strings.Join(want, " "))
+	var errs []error
+	for _, c := range want {
+		errs = append(errs, write(filepath.Join(h.main.dir(p), "cgroup.subtree_control"), c))
+	}
+	return errors.Join(errs...)
 }
 
 // moveToLeaf takes this process out of the delegated cgroup p.

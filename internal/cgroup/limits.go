@@ -2,9 +2,20 @@ package cgroup
 
 import "errors"
 
-// ErrNoController is wrapped by SetLimits when no mounted hierarchy can enforce a
-// limit.
+// ErrNoController is wrapped by SetLimits, in a MissingError, when no mounted
+// hierarchy can enforce a limit.
 var ErrNoController = errors.New("this node has no cgroup controller for it (under systemd: Delegate=yes)")
+
+// MissingError names the controller that a limit lacks: memory, pids or cpu.
+type MissingError struct{ Controller string }
+
+// Error implements error.
+func (e *MissingError) Error() string {
+	return "limit " + e.Controller + ": " + ErrNoController.Error()
+}
+
+// Unwrap returns ErrNoController.
+func (e *MissingError) Unwrap() error { return ErrNoController }
 
 // ErrNoSwap is wrapped by SetLimits when this node bounds memory without counting
 // what of it is in swap.

@@ -63,7 +63,10 @@ func (g *Group) SetLimits(l Limits) error {
 		if s.swap() && errors.Is(err, os.ErrNotExist) {
 			err = ErrNoSwap
 		}
-		if err != nil {
+		switch missing := (*MissingError)(nil); {
+		case errors.As(err, &missing):
+			errs = append(errs, err)
+		case err != nil:
 			errs = append(errs, fmt.Errorf("limit %s: %w", s.controller, err))
 		}
 	}
@@ -93,7 +96,7 @@ func (g *Group) place(s setting) (dir, file string, err error) {
 		return "", "", nil // said already by the setting that is not
 	}
 	if !ok {
-		return "", "", ErrNoController
+		return "", "", &MissingError{s.controller}
 	}
 	dir = filepath.Join(parent, g.name)
 	if err := makeDir(dir); err != nil {

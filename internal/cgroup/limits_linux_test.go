@@ -57,6 +57,37 @@ func TestLimitsAreEnforced(t *testing.T) {
 	}
 }
 
+// A group that has used up its time waits for more of it.
+func TestProcessorTimeIsBounded(t *testing.T) {
+	for what, h := range hierarchies(t) {
+		t.Run(what, func(t *testing.T) {
+			g := group(t, instance(t, h), "exec-1")
+			if err := g.SetLimits(Limits{CPU: 100}); h.Controller("cpu") == 0 {
+				if !errors.Is(err, ErrNoController) {
+					t.Errorf("without a controller: %v", err)
+				}
+				return
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("/bin/sh", "-c", "while :; do :; done")
+			if err := g.Start(cmd); err != nil {
+				t.Fatal(err)
+			}
+			for ctx := deadline(t); g.counter("cpu", "cpu.stat", "cpu.stat", "nr_throttled") == 0; {
+				if ctx.Err() != nil {
+					t.Error("it never waits")
+					break
+				}
+			}
+			if err := errors.Join(g.Kill(), g.WaitEmpty(deadline(t))); err != nil {
+				t.Error(err)
+			}
+			cmd.Wait()
+		})
+	}
+}
+
 // Swap is what may be used besides memory, in the words of each version.
 func TestSwapBesidesMemory(t *testing.T) {
 	for what, h := range hierarchies(t) {
@@ -123,7 +154,7 @@ func TestALimitThatNobodyEnforcesIsRefused(t *testing.T) {
 	// Nothing is enabled below a leaf.
 	i := &Instance{h: h, id: real.id, path: outer.Path()}
 	g := group(t, i, "exec-2")
-	for _, l := range []Limits{{Memory: 1 << 30}, {Pids: 100}} {
+	for _, l := range []Limits{{Memory: 1 << 30}, {Pids: 100}, {CPU: 500}} {
 		if err := g.SetLimits(l); !errors.Is(err, ErrNoController) {
 			t.Errorf("SetLimits(%+v): %v", l, err)
 		}

@@ -24,6 +24,9 @@ type Launch struct {
 	Observer int
 	Stdio    [3]int // numbers of the files that become 0, 1, 2; -1 is /dev/null
 	Limits   []Rlimit
+	// Processors are the numbers of those that the command is started on; none for
+	// all. It may use others again: what it may use of them is its cgroup's to say.
+	Processors []uint32
 }
 
 // FirstFile is the number of the first file that comes with the go after the

@@ -13,10 +13,12 @@ import (
 const MaxLaunch = 4 << 20
 
 const (
-	launchMagic  = "OJL4"  // omnijail launch, version 4
+	launchMagic  = "OJL5"  // omnijail launch, version 5
 	launchGroups = 1 << 16 // the kernel's own NGROUPS_MAX
 	launchLimits = 64
 	launchPlaces = 1 << 12
+
+	launchProcessors = 1 << 10
 )
 
 var errLaunch = errors.New("not a launch record")
@@ -52,6 +54,10 @@ func EncodeLaunch(l *Launch) ([]byte, error) {
 		b = put32(b, r.Resource)
 		b = binary.BigEndian.AppendUint64(b, r.Soft)
 		b = binary.BigEndian.AppendUint64(b, r.Hard)
+	}
+	b = put32(b, uint32(len(l.Processors)))
+	for _, p := range l.Processors {
+		b = put32(b, p)
 	}
 	if len(b) > MaxLaunch {
 		return nil, errors.New("arguments and environment are longer than 4 MiB: pass large values in a file")
@@ -91,6 +97,10 @@ func DecodeLaunch(b []byte) (*Launch, error) {
 	for i := range l.Limits {
 		l.Limits[i] = Rlimit{r.u32(), r.u64(), r.u64()}
 	}
+	l.Processors = make([]uint32, r.count(launchProcessors, 4))
+	for i := range l.Processors {
+		l.Processors[i] = r.u32()
+	}
 	if r.bad || len(r.b) != 0 {
 		return nil, errLaunch
 	}
@@ -120,6 +130,9 @@ func (l *Launch) Check() error {
 		if g == 0 {
 			return errors.New("a jailed command is never in group 0")
 		}
+	}
+	if len(l.Processors) > launchProcessors || slices.ContainsFunc(l.Processors, func(p uint32) bool { return p >= launchProcessors }) {
+		return errors.New("more processors than the kernel numbers")
 	}
 	for _, e := range l.Env {
 		if bytes.IndexByte(e, '=') < 1 {

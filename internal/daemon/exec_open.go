@@ -80,9 +80,9 @@ func (x *execution) limit() error {
 			Backend: x.j.spec().Backends[0], Feature: "limits.swap", Need: "a kernel that counts swap", Fix: "boot with swapaccount=1",
 		}
 	}
-	if noController(err) {
+	if missing := (*cgroup.MissingError)(nil); errors.As(err, &missing) {
 		return &jail.UnsupportedError{
-			Backend: x.j.spec().Backends[0], Feature: "this memory, pids or cpu limit", Need: "a cgroup controller for it",
+			Backend: x.j.spec().Backends[0], Feature: "limits." + missing.Controller, Need: "a cgroup controller for it",
 			Fix: "omnijailctl doctor says what this node has; under systemd: Delegate=yes",
 		}
 	}

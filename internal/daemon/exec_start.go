@@ -289,6 +289,7 @@ func (x *execution) layout(node *trust.Node, grants []jail.OpenGrant) (stage.Lay
 	place(&l, tree)
 	l.System = systemMounts(spec)
 	l.Masks = procMasks(spec)
+	showProcessors(&l, x.j.processors())
 	return l, nil
 }
 
@@ -368,7 +369,7 @@ func (x *execution) launch(places []child.Place, backend jail.Backend) (*os.File
 	if err != nil {
 		return nil, nil, err
 	}
-	l.Limits = limits
+	l.Limits, l.Processors = limits, x.j.processors()
 	var files []*os.File
 	// A terminal that was asked for and has no terminal to stand in for takes all
 	// three places.

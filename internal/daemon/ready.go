@@ -56,11 +56,14 @@ func (m *Manager) takeReady(p *Plan) *readyJail {
 }
 
 // waits reports whether a jail of spec may have started before its command comes:
-// it asks nothing of the backend that is rare, and no limit that a process must be
-// born under.
+// it asks nothing of the backend that is rare, no limit that a process must be born
+// under, and no other list of processors than the node's.
 func (m *Manager) waits(spec *jail.Spec) bool {
 	l := spec.Limits
-	for controller, limit := range map[string]int64{"memory": l.Memory + l.Swap, "pids": l.Pids, "cpu": int64(l.CPU)} {
+	if l.CPU != 0 {
+		return false
+	}
+	for controller, limit := range map[string]int64{"memory": l.Memory + l.Swap, "pids": l.Pids} {
 		if limit != 0 && !m.cfg.Cgroups.InPlace(controller) {
 			return false
 		}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -42,5 +43,39 @@ limits: {memory: 256MiB, pids: 64, open_files: 32, file_size: 1MiB, scratch: 4Mi
 				t.Errorf("stderr says %q, not %q", o.Stderr, c.say)
 			}
 		})
+	}
+}
+
+// spend uses processor time and says how long that took.
+const spend = `import os, time
+began = time.monotonic()
+while time.process_time() < 0.4: pass
+print(0.4 / (time.monotonic() - began) < 0.5)
+`
+
+// counts says how many processors there are, as programs ask.
+const counts = `nproc; getconf _NPROCESSORS_ONLN; python3 -c 'import os; print(os.cpu_count(), len(os.sched_getaffinity(0)))'
+	node -p 'require("os").availableParallelism()'; java Count.java`
+
+// A command has no more processor time than its limit, and is told of no more
+// processors than that would keep busy: who counts the node's starts as many workers,
+// which then stand in each other's way.
+func TestProcessorTime(t *testing.T) {
+	n := NewNode(t, Options{NoLab: true, Policy: map[string]string{
+		"quarter": "caller: [cwd, backend]\nlimits: {cpu: 0.25}\n", "plenty": "caller: [cwd, backend]\nlimits: {cpu: 1000}\n",
+	}})
+	dir := n.Workspace(t, Alice, map[string]string{
+		"Count.java": "class Count { public static void main(String[] a) { System.out.println(Runtime.getRuntime().availableProcessors()); } }",
+	})
+	for _, backend := range []string{"linux_bwrap", alone} {
+		run := func(policy string, argv ...string) string {
+			t.Helper()
+			args := append([]string{"exec", "-q", "--policy", policy, "--backend", backend, "--"}, argv...)
+			return n.Run(t, Ctl{UID: Alice, Dir: dir, Args: args}).Want(t, 0).Stdout
+		}
+		all := fmt.Sprint(cpus(t))
+		wantLines(t, run("plenty", "sh", "-c", counts), all, all, all+" "+all, all, all)
+		wantLines(t, run("quarter", "sh", "-c", counts), "1", "1", "1 1", "1", "1")
+		wantLines(t, run("quarter", python(spend)...), "True")
 	}
 }

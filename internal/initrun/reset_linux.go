@@ -38,7 +38,7 @@ func reset(l *child.Launch) *child.StartError {
 	if err != nil && err != unix.ENOENT && err != unix.EPERM {
 		return bad(err, "loginuid")
 	}
-	if err := resetScheduling(); err != nil {
+	if err := resetScheduling(l.Processors); err != nil {
 		return bad(err, "sched_setaffinity")
 	}
 	if errno := prctl(unix.PR_SET_TIMERSLACK, timerSlack, 0, 0, 0); errno != 0 {
@@ -94,15 +94,29 @@ func put(name, value string) error {
 	return err
 }
 
-// resetScheduling lets the command use every processor of its cpuset.
-func resetScheduling() error {
-	var all [128]byte // 1024 processors
+// resetScheduling lets the command use every processor of its cpuset, or starts it
+// on those that are named. A name that is none by now leaves it all of them.
+func resetScheduling(named []uint32) error {
+	var all, few [128]byte // 1024 processors
 	for i := range all {
 		all[i] = 0xff
 	}
-	_, _, errno := unix.RawSyscall(unix.SYS_SCHED_SETAFFINITY, 0, uintptr(len(all)), uintptr(unsafe.Pointer(&all)))
-	if errno != 0 {
+	if errno := setAffinity(&all); errno != 0 {
+		return errno
+	}
+	for _, p := range named {
+		few[p/8] |= 1 << (p % 8)
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	if errno := setAffinity(&few); errno != 0 && errno != unix.EINVAL {
 		return errno
 	}
 	return nil
+}
+
+func setAffinity(mask *[128]byte) unix.Errno {
+	_, _, errno := unix.RawSyscall(unix.SYS_SCHED_SETAFFINITY, 0, uintptr(len(mask)), uintptr(unsafe.Pointer(mask)))
+	return errno
 }

@@ -15,7 +15,7 @@ const (
 	NoPrivilege      Guarantee = "no_privilege"       // the caller's uid, no capability, no way to gain one
 	Syscalls         Guarantee = "syscalls"           // the reviewed system calls only
 	NetworkOnlyProxy Guarantee = "network_only_proxy" // the proxy is the only way out
-	LimitsHeld       Guarantee = "limits"             // time, memory and process limits are enforced
+	LimitsHeld       Guarantee = "limits"             // time, memory, process and processor limits are enforced
 	NoTrace          Guarantee = "no_trace"           // nothing stays on the node afterwards
 	Observed         Guarantee = "observed"           // each refusal we decide is recorded
 )

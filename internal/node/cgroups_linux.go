@@ -14,7 +14,7 @@ func cgroups() []Fact {
 	h, err := cgroup.Find()
 	if err != nil {
 		var facts []Fact
-		for _, n := range []Name{KillGroup, CgroupV2, Memory, Swap, Pids} {
+		for _, n := range []Name{KillGroup, CgroupV2, Memory, Swap, Pids, CPU} {
 			facts = append(facts, Fact{Name: n, Answer: No, Detail: err.Error(), Fix: mountV2})
 		}
 		return facts
@@ -29,6 +29,7 @@ func cgroups() []Fact {
 		controller(h, Memory, "memory"),
 		swap(h),
 		controller(h, Pids, "pids"),
+		controller(h, CPU, "cpu"),
 	}
 	if err := unix.Access(h.Mount(), unix.W_OK); err != nil {
 		facts[0] = Fact{Name: KillGroup, Answer: No, Detail: fmt.Sprintf("%s: %v", place, err),

@@ -63,6 +63,7 @@ const (
 	Memory      Name = "memory_limit"  // a controller for memory
 	Swap        Name = "swap_limit"    // swap is counted
 	Pids        Name = "pids_limit"    // a controller for processes
+	CPU         Name = "cpu_limit"     // a controller for processor time
 	NodeMounts  Name = "node_mounts"   // the node's own mount namespace
 	CoreLimit   Name = "core_limit"    // the limit that keeps core handlers away from jails
 	PeerPidfd   Name = "peer_pidfd"    // the caller's process by descriptor

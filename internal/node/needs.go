@@ -32,7 +32,7 @@ var backends = []backend{
 			jail.NoPrivilege:      {Drop},
 			jail.Syscalls:         {Seccomp},
 			jail.NetworkOnlyProxy: {Network, Seccomp, Landlock},
-			jail.LimitsHeld:       {KillGroup, Memory, Pids},
+			jail.LimitsHeld:       {KillGroup, Memory, Pids, CPU},
 			jail.NoTrace:          {KillGroup},
 			jail.Observed:         {Network, Steering},
 		},
@@ -45,7 +45,7 @@ var backends = []backend{
 			jail.NoPrivilege:      {Bare},
 			jail.Syscalls:         {Seccomp},
 			jail.NetworkOnlyProxy: {Network, Seccomp, Landlock},
-			jail.LimitsHeld:       {KillGroup, Memory, Pids},
+			jail.LimitsHeld:       {KillGroup, Memory, Pids, CPU},
 			jail.NoTrace:          {KillGroup},
 			jail.Observed:         {Network, Steering},
 		},
@@ -59,7 +59,7 @@ var backends = []backend{
 // bare is no backend that is ever chosen: a policy has to ask for it in two words.
 var bare = backend{
 	name: Nothing, run: []Name{Root, Pidfd, KillGroup},
-	needs: map[jail.Guarantee][]Name{jail.LimitsHeld: {KillGroup, Memory, Pids}},
+	needs: map[jail.Guarantee][]Name{jail.LimitsHeld: {KillGroup, Memory, Pids, CPU}},
 }
 
 // Refuses says what a backend would need to keep a jail with the weakening w;

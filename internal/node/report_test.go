@@ -14,7 +14,7 @@ func able(but ...Fact) Facts {
 	var f Facts
 	for _, n := range []Name{
 		Root, Bwrap, BwrapUsable, Drop, Bare, MountByFD, SafeOpen, Pidfd, DevPTS, Seccomp, Landlock, Wall, Network, Steering, Fence,
-		KillGroup, CgroupV2, Memory, Swap, Pids, NodeMounts, CoreLimit, PeerPidfd,
+		KillGroup, CgroupV2, Memory, Swap, Pids, CPU, NodeMounts, CoreLimit, PeerPidfd,
 	} {
 		fact := Fact{Name: n, Answer: Yes, Detail: "seen"}
 		if i := slices.IndexFunc(but, func(b Fact) bool { return b.Name == n }); i >= 0 {
@@ -53,6 +53,7 @@ func TestGuaranteesFollowFromFacts(t *testing.T) {
 		{"no sk_lookup", able(no(Steering)), without(jail.Observed), 1},
 		{"no landlock", able(no(Landlock)), without(jail.NetworkOnlyProxy), 1},
 		{"no memory controller", able(no(Memory)), without(jail.LimitsHeld), 1},
+		{"no controller of processor time", able(no(CPU)), without(jail.LimitsHeld), 1},
 		{"no cgroups", able(no(KillGroup)), without(jail.LimitsHeld, jail.NoTrace), 1},
 		{"no wall in jails", able(no(Wall)), jail.Guarantees, 1},
 		{"own mounts", able(no(NodeMounts)), jail.Guarantees, 1},
