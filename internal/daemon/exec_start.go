@@ -143,6 +143,9 @@ func (x *execution) announce() {
 	for _, dir := range x.opened.Reply.Shared {
 		x.events.note(sharedFiles(dir))
 	}
+	for _, w := range x.plan.Spec.Warnings {
+		x.events.note(audit.Escape(w), "")
+	}
 	switch usual := x.m.Facts().Backends; {
 	case x.plan.Spec.Bare():
 		x.events.note(notIsolated, "")

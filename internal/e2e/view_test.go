@@ -130,3 +130,23 @@ func TestS26_MountsStayApart(t *testing.T) {
 		t.Errorf("the node's mounts changed:\n%s\n%s", before, after)
 	}
 }
+
+// What a line gives beyond its task is said where the policy is loaded: by the client
+// that checks it, and with each command.
+func TestBroadGrantsAreSaid(t *testing.T) {
+	n := NewNode(t, Options{NoLab: true})
+	keys := filepath.Join(n.Home(t, Alice), ".ssh")
+	if err := os.Mkdir(keys, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(n.Workspace(t, Alice, map[string]string{"p.yaml": "description: x\nread_paths: [~/.ssh]\n"}), "p.yaml")
+	want := file + ":2: read " + keys + ": credentials are kept there"
+	for _, args := range [][]string{{"policy", "check", file}, {"exec", "--policy", file, "--", "true"}} {
+		if o := n.Run(t, Ctl{UID: Alice, Args: args}).Want(t, 0); !strings.Contains(o.Stdout+o.Stderr, want) {
+			t.Errorf("%v says %q, not %q", args, o.Stdout+o.Stderr, want)
+		}
+	}
+	if o := n.Exec(t, "--read", keys, "--", "true").Want(t, 0); !strings.Contains(o.Stderr, "--read: read "+keys) {
+		t.Errorf("the flag: %q", o.Stderr)
+	}
+}

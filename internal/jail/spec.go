@@ -22,6 +22,7 @@ type Spec struct {
 	Needs        []Guarantee
 	OCI          *specs.Spec // process, namespaces, limits, mounts with root-owned sources only
 	View         View
+	Warnings     []string       // lines that give more than a task needs, each with its place
 	Rules        []egress.Rule  // nil means no network
 	Denied       []netip.Prefix // deny_addresses: never dialled, whatever rules say
 	Bindings     []creds.Binding

@@ -64,9 +64,9 @@ func Check(l Library, f Found) (notes []string, err error) {
 	home := ScratchHome(req.User)
 	req.Cwd = filepath.Join(home, "project")
 	v := &view{doc: doc, req: req, home: home, rep: rep}
-	v.build()
+	files := v.build()
 	envPlan(doc, req, home, rep)
-	return doc.showNotes(), rep.err()
+	return append(doc.showNotes(), v.warnings(files.Grants)...), rep.err()
 }
 
 // ForExec finds the policy of an exec in cwd and flattens it. For the
