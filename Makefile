@@ -21,9 +21,10 @@ deps: ## install what the build, the demo and the tests need (Debian, Ubuntu)
 	@packaging/deps
 
 .PHONY: build
-build: ## static binaries in bin/
-	@mkdir -p $(BIN)
+build: ## static binaries in bin/, the manual in bin/man/
+	@mkdir -p $(BIN)/man
 	$(GOBUILD) -o $(BIN)/ ./cmd/...
+	@go run -tags man ./cmd/omnijailctl man $(BIN)/man
 
 .PHONY: demo
 demo: ## the main job on this machine: gh api user in a jail, against an embedded upstream
@@ -59,6 +60,7 @@ without: ## takes the rules of the threat model out, one at a time, and sees a t
 lint: ## gofmt, vet, staticcheck, known vulnerabilities, words
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'gofmt: run gofmt -w on the above' >&2; exit 1; }
 	go vet ./...
+	go vet -tags man ./cmd/omnijailctl
 	GOOS=darwin CGO_ENABLED=0 go vet $(PORTABLE)
 	$(TOOL) staticcheck ./...
 	go run -C tools ./without -check

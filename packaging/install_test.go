@@ -46,7 +46,7 @@ func script(t *testing.T, args ...string) {
 
 func TestUninstallTakesWhatInstallPutThere(t *testing.T) {
 	bin, root := t.TempDir(), t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", bin+"/", "../cmd/...").CombinedOutput(); err != nil {
+	if out, err := exec.Command("make", "-s", "-C", "..", "build", "BIN="+bin).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	before := []string{

@@ -74,9 +74,10 @@ func newRoot() *cobra.Command {
 	f.BoolVar(&g.noColor, "no-color", os.Getenv("NO_COLOR") != "", "no colours (also $NO_COLOR)")
 	root.AddCommand(
 		newExec(g), newInit(g), newPolicy(g), newEvents(g), newWhy(g), newAudit(g),
-		newCreate(g), newList(g), newInspect(g), newKill(g), newRemove(g), newAttach(g), newLogs(g), newRearm(g), newDrain(g), newCache(g), newDoctor(g), newVersion(g), newMan(root), newCompletion(root),
+		newCreate(g), newList(g), newInspect(g), newKill(g), newRemove(g), newAttach(g), newLogs(g), newRearm(g), newDrain(g), newCache(g), newDoctor(g), newVersion(g), newCompletion(root),
 	)
 	root.AddCommand(selftestVerbs(g)...)
+	root.AddCommand(buildVerbs(root)...)
 	root.SetHelpCommand(newHelp(root))
 	for name, what := range laterVerbs {
 		root.AddCommand(later(name, what))
