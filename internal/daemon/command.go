@@ -59,6 +59,7 @@ func (v *Visit) Leave() { v.j.inside.Done() }
 // Run runs the command of p to its end on the client's connection, which has just
 // been upgraded. Nothing of the command's processes is left when it returns.
 func (v *Visit) Run(p *Plan, conn *net.UnixConn) {
+	defer v.m.restock()()
 	x := v.m.newExecution(v.j, p, conn)
 	ctx, cancel := context.WithCancelCause(v.j.ctx)
 	defer cancel(nil)
@@ -74,7 +75,6 @@ func (v *Visit) Run(p *Plan, conn *net.UnixConn) {
 // join is the life of a command in a jail that is there already.
 func (x *execution) join(ctx context.Context, cancel context.CancelCauseFunc, name string) api.Exit {
 	err := x.enter(ctx, name)
-	x.m.refill()
 	if err != nil {
 		return x.failure(ctx, err)
 	}

@@ -72,6 +72,7 @@ func (e errEnded) Error() string { return e.reason }
 // upgraded: a jail is made, one command runs in it, and when it returns nothing of
 // the jail is left.
 func (m *Manager) Run(t *Ticket, conn *net.UnixConn) {
+	defer m.restock()()
 	ready, id := m.takeReady(t.plan), jail.NewID()
 	if ready != nil {
 		id = ready.id
@@ -124,7 +125,6 @@ func (x *execution) run(ctx context.Context, cancel context.CancelCauseFunc) api
 		x.brake.group = x.group
 		err = x.start(ctx)
 	}
-	x.m.refill()
 	if err != nil {
 		return x.failure(ctx, err)
 	}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"io"
 	"sync"
+	"time"
 )
 
 // stock keeps things ready that every start needs and that take a while to make.
@@ -89,6 +90,20 @@ func (s *stock[T]) close() {
 	s.maker.Wait()
 	s.take(func(T) bool { return false })
 	s.drops.Wait()
+}
+
+// lull is how long the making of what a start took is put off. A command that is
+// over sooner has had the processors for itself.
+const lull = 50 * time.Millisecond
+
+// restock has everything made that a start is going to take: when over is called,
+// or where its command runs for longer than a short one, while it runs.
+func (m *Manager) restock() (over func()) {
+	timer := time.AfterFunc(lull, m.refill)
+	return func() {
+		timer.Stop()
+		m.refill()
+	}
 }
 
 // refill has everything made that was taken for a start.
