@@ -20,6 +20,7 @@ func (x *execution) adopt(r *readyJail) {
 	env.group, env.net = r.group, r.net
 	env.undo.Add(func() error { return m.removeGroup(r.group) })
 	env.undo.Add(r.net.Close)
+	x.undo.Add(r.around.Close)
 	x.undo.Add(r.pts.Close)
 	x.undo.Add(r.status.Close)
 	x.undo.Add(r.process.Close)

@@ -116,6 +116,10 @@ func New(cfg Config) (*Manager, error) {
 	m.usual.Store(policy.Usual(cfg.Facts()))
 	m.ready = newStock(cfg.Settings().ReadyJails, m.newReady)
 	m.caches = newCacheKeeper(m)
+	if _, err := mounts.Own(m.sift); err != nil {
+		m.Close()
+		return nil, err
+	}
 	return m, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/omnijail/omnijail/internal/cgroup"
 	"github.com/omnijail/omnijail/internal/cleanup"
 	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/mountwatch"
 	"github.com/omnijail/omnijail/internal/node"
 	"github.com/omnijail/omnijail/internal/pty"
 	"github.com/omnijail/omnijail/internal/spawn"
@@ -27,6 +28,7 @@ type readyJail struct {
 	spec    *jail.Spec  // that it was made after
 	node    *trust.Node // whose parts are composed in it
 	made    stage.Made
+	around  *mountwatch.Around // what it has of the node
 	group   *cgroup.Group
 	net     *netns.Net
 	pts     *pty.Devpts
@@ -51,8 +53,16 @@ func (m *Manager) takeReady(p *Plan) *readyJail {
 	}
 	m.usual.Store(p.Spec)
 	now := m.trustNode()
-	r, _ := m.ready.take(func(r *readyJail) bool { return r.node == now && alike(r.spec, p.Spec) && r.alive() })
+	r, _ := m.ready.take(func(r *readyJail) bool {
+		return r.node == now && alike(r.spec, p.Spec) && r.alive() && !r.around.Changed()
+	})
 	return r
+}
+
+// sift ends the jails that have of the node what has been mounted over or unmounted
+// there since: they would keep that in use for as long as they wait.
+func (m *Manager) sift() {
+	m.ready.sift(func(r *readyJail) bool { return !r.around.Changed() })
 }
 
 // waits reports whether a jail of spec may have started before its command comes:
@@ -92,7 +102,10 @@ func told(s *jail.Spec) *jail.Spec {
 	return &jail.Spec{OCI: &oci, Backends: s.Backends[:1], Weaken: s.Weaken, Observe: s.Observe}
 }
 
-var errUnusual = errors.New("no jail of this node may start before its command")
+var (
+	errUnusual = errors.New("no jail of this node may start before its command")
+	errPassed  = errors.New("the node's mounts have changed meanwhile")
+)
 
 // newReady starts a jail like that of the last command that one could have waited for.
 func (m *Manager) newReady() (*readyJail, error) {
@@ -109,6 +122,9 @@ func (m *Manager) newReady() (*readyJail, error) {
 		return nil, err
 	}
 	r.undo = undo.Release()
+	if r.around.Changed() {
+		return nil, errors.Join(errPassed, r.Close())
+	}
 	return r, nil
 }
 
@@ -130,6 +146,10 @@ func (m *Manager) prepare(ctx context.Context, r *readyJail, undo *cleanup.Stack
 		return err
 	}
 	r.made = plan.Made()
+	if r.around, err = mountwatch.Look(plan.Sources()); err != nil {
+		return err
+	}
+	undo.Add(r.around.Close)
 	if err := m.startReady(r, plan, undo); err != nil {
 		return err
 	}

@@ -46,6 +46,22 @@ func (s *stock[T]) take(fits func(T) bool) (thing T, ok bool) {
 	return thing, false
 }
 
+// sift drops those that do not fit any more, and has others made in their place.
+func (s *stock[T]) sift(fits func(T) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var kept []T
+	for _, thing := range s.ready {
+		if fits(thing) {
+			kept = append(kept, thing)
+		} else {
+			s.drops.Go(func() { thing.Close() })
+		}
+	}
+	s.ready = kept
+	s.refill()
+}
+
 // refill has what is missing made, beside the caller.
 func (s *stock[T]) refill() {
 	select {

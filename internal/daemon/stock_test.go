@@ -76,6 +76,28 @@ func TestStockDropsWhatFitsNoMore(t *testing.T) {
 	})
 }
 
+func TestStockMakesAnewWhatWasSiftedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made := []*part{}
+		s := newStock(2, func() (*part, error) {
+			made = append(made, &part{age: len(made)})
+			return made[len(made)-1], nil
+		})
+		synctest.Wait()
+		s.sift(func(p *part) bool { return p.age > 0 })
+		synctest.Wait()
+		for age := 1; age <= 2; age++ {
+			if p, ok := s.take(whatever); !ok || p.age != age || p.closed {
+				t.Errorf("taken: %v, %+v instead of the one of age %d", ok, p, age)
+			}
+		}
+		if !made[0].closed || len(made) != 3 {
+			t.Errorf("%d made; the first dropped: %v", len(made), made[0].closed)
+		}
+		s.close()
+	})
+}
+
 func TestStockAsksAgainAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, broken := 0, true

@@ -3,14 +3,19 @@ package mountwatch
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 )
 
 var errTable = errors.New("the mount table is not in the form this build knows")
 
+// row is one mount of a table, in the kernel's own text.
+type row struct{ id, parent, device, root, point []byte }
+
 // parse calls see for each mount of a table: id, parent, device, root, point and
-// more, parted by blanks. What it passes on is the kernel's own text, each id once.
-func parse(table []byte, see func(id, parent, point string)) error {
+// more, parted by blanks; each id once.
+func parse(table []byte, see func(row)) error {
 	seen := map[string]bool{}
 	for len(table) > 0 {
 		line, rest, whole := bytes.Cut(table, []byte("\n"))
@@ -23,7 +28,7 @@ func parse(table []byte, see func(id, parent, point string)) error {
 			return errTable
 		}
 		seen[id] = true
-		see(id, string(fields[1]), string(fields[4]))
+		see(row{fields[0], fields[1], fields[2], fields[3], fields[4]})
 		table = rest
 	}
 	return nil
@@ -49,9 +54,9 @@ func noted(table []byte, places []string) (map[string]mount, error) {
 		missing[p] = true
 	}
 	ids := map[string]mount{}
-	err := parse(table, func(id, parent, point string) {
-		if place, ok := at[point]; ok {
-			ids[id] = mount{place, parent}
+	err := parse(table, func(r row) {
+		if place, ok := at[string(r.point)]; ok {
+			ids[string(r.id)] = mount{place, string(r.parent)}
 			delete(missing, place)
 		}
 	})
@@ -69,7 +74,7 @@ func noted(table []byte, places []string) (map[string]mount, error) {
 // place has none.
 func lost(table []byte, ids map[string]mount) ([]string, error) {
 	here := make(map[string]string, len(ids))
-	if err := parse(table, func(id, _, point string) { here[id] = point }); err != nil {
+	if err := parse(table, func(r row) { here[string(r.id)] = string(r.point) }); err != nil {
 		return nil, err
 	}
 	gone := map[string]bool{}
@@ -80,3 +85,22 @@ func lost(table []byte, ids map[string]mount) ([]string, error) {
 	}
 	return sorted(gone), nil
 }
+
+// around returns those mounts of a table that lie at one of the places, below it, or
+// where it lies itself.
+func around(table []byte, places []string) (mounts []string, err error) {
+	spelled := make([]string, len(places))
+	for i, p := range places {
+		spelled[i] = spelling.Replace(p)
+	}
+	err = parse(table, func(r row) {
+		point := string(r.point)
+		if slices.ContainsFunc(spelled, func(p string) bool { return within(p, point) || within(point, p) }) {
+			mounts = append(mounts, fmt.Sprintf("%s %s %s %s %s", r.id, r.parent, r.device, r.root, point))
+		}
+	})
+	return mounts, err
+}
+
+// within reports whether b is a, or lies in it.
+func within(a, b string) bool { return a == "/" || a == b || strings.HasPrefix(b, a+"/") }

@@ -46,6 +46,21 @@ func TestS09_AStrangeTableIsNoTable(t *testing.T) {
 	}
 }
 
+func TestS26_WhatLiesAroundAPlace(t *testing.T) {
+	table := []byte("1 0 8:1 / / rw - ext4 a rw\n2 1 8:2 / /usr rw - ext4 b rw\n3 2 8:3 / /usr/local rw - ext4 c rw\n" +
+		"4 1 8:4 / /usr-other rw - ext4 d rw\n5 1 0:9 / /usr\\040x rw - tmpfs e rw\n")
+	for place, want := range map[string]int{"/usr": 3, "/usr/local/lib": 3, "/usr x/y": 2, "/usr-other": 2, "/etc": 1, "/": 5} {
+		if got, err := around(table, []string{place}); err != nil || len(got) != want {
+			t.Errorf("around %s: %q, %v", place, got, err)
+		}
+	}
+	before, _ := around(table, []string{"/usr"})
+	after, _ := around([]byte(strings.Replace(string(table), "8:3", "8:5", 1)), []string{"/usr"})
+	if slices.Equal(before, after) {
+		t.Error("another file system with the number of the same mount is the same")
+	}
+}
+
 func FuzzTable(f *testing.F) {
 	f.Add([]byte(sample), "/w/.env")
 	f.Fuzz(func(t *testing.T, table []byte, place string) {

@@ -62,7 +62,20 @@ func (w *Watcher) Add(process *os.File, places []string, changed func(*Watch)) (
 	if err != nil {
 		return nil, err
 	}
-	watch := &Watch{w: w, places: places, fd: fd, changed: changed}
+	return w.add(&Watch{w: w, places: places, fd: fd, changed: changed})
+}
+
+// Own watches the calling thread's own namespace, whatever is mounted there.
+func (w *Watcher) Own(changed func()) (*Watch, error) {
+	fd, err := openOwn()
+	if err != nil {
+		return nil, err
+	}
+	return w.add(&Watch{w: w, fd: fd, changed: func(*Watch) { changed() }})
+}
+
+func (w *Watcher) add(watch *Watch) (*Watch, error) {
+	fd := watch.fd
 	if err := watch.Renew(); err != nil {
 		unix.Close(fd)
 		return nil, err

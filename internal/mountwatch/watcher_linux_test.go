@@ -181,3 +181,46 @@ func BenchmarkReported(b *testing.B) {
 		b.StartTimer()
 	}
 }
+
+// What is mounted around a place is told at once, and elsewhere not.
+func TestS26_AMountOfTheNodesIsNoticed(t *testing.T) {
+	w, told := newWatcher(t), make(chan struct{}, 8)
+	if _, err := w.Own(func() { told <- struct{}{} }); err != nil {
+		t.Fatal(err)
+	}
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	mount := func(to string) {
+		t.Helper()
+		if err := unix.Mount("tmpfs", to, "tmpfs", 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Unmount(to, unix.MNT_DETACH) })
+	}
+	look := func() *Around {
+		a, err := Look([]string{dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { a.Close() })
+		return a
+	}
+	a := look()
+	mount(elsewhere)
+	await(t, told)
+	if a.Changed() {
+		t.Error("a mount elsewhere counts")
+	}
+	mount(dir)
+	await(t, told)
+	b := look()
+	if !a.Changed() || b.Changed() {
+		t.Errorf("a mount: %v before, %v after it", a.Changed(), b.Changed())
+	}
+	if err := unix.Unmount(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	await(t, told)
+	if !a.Changed() || !b.Changed() {
+		t.Error("what was seen once, or was unmounted, does not count")
+	}
+}

@@ -86,6 +86,19 @@ func (p *planner) mounts() ([]jail.StagedMount, error) {
 	return out, nil
 }
 
+// Sources are what the plan clones of the node's own tree, by path.
+func (p Plan) Sources() (paths []string) {
+	for _, s := range p.Steps {
+		switch s.Op {
+		case OpBind:
+			paths = append(paths, s.Target)
+		case OpDevice:
+			paths = append(paths, s.Path)
+		}
+	}
+	return paths
+}
+
 func (p *planner) add(s Step) { p.steps = append(p.steps, s) }
 
 // dir makes d and its missing parents, in the home as the user's.
