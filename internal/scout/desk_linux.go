@@ -117,7 +117,7 @@ func (d *desk) stays() bool {
 	size := 0
 	for s := range maps.Values(d.surveys) {
 		size += s.size
-		if s.apart || !s.whole {
+		if s.apart || s.locked || !s.whole {
 			return false
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+
+	"golang.org/x/sys/unix"
 )
 
 // survey is what is known of the directories of a writable grant.
@@ -17,6 +19,7 @@ type survey struct {
 	top      *surveyed
 	apart    bool // it has mounts in it
 	whole    bool // its watches miss nothing
+	locked   bool // names in it may come to be others, untold
 	size     int  // directories
 }
 
@@ -24,9 +27,11 @@ type survey struct {
 // is made unseen in between.
 func (s *survey) enter(fd int, p folder) *surveyed {
 	wd := s.notifier.add(fd)
+	locked := wd >= 0 && encrypted(fd)
 	n := s.notifier
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	s.locked = s.locked || locked
 	if at := p.place; at != nil && at.wd == wd && !at.gone {
 		return at
 	}
@@ -56,6 +61,14 @@ func (s *survey) enter(fd int, p folder) *surveyed {
 		n.places[wd] = at
 	}
 	return at
+}
+
+// encrypted reports whether the names in the directory fd are known to whoever has a
+// key: one that was read without it is another with it, and no event tells of a key.
+func encrypted(fd int) bool {
+	var st unix.Statx_t
+	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, 0, &st)
+	return err != nil || st.Attributes&unix.STATX_ATTR_ENCRYPTED != 0
 }
 
 func (s *survey) has(p *surveyed) bool {
