@@ -76,6 +76,9 @@ func (h *house) open(set *config.Config, log *slog.Logger) (err error) {
 		return err
 	}
 	h.undo.Add(func() error { return tidy(set) })
+	if err := empty(sharedDir(set)); err != nil { // of what a killed daemon left
+		return err
+	}
 	if err := spawn.LimitCore(); err != nil {
 		log.Warn("crash handlers of this node may run for jailed programs", "err", err)
 	}
@@ -109,7 +112,7 @@ func (h *house) open(set *config.Config, log *slog.Logger) (err error) {
 
 // parts opens what a Manager joins.
 func (h *house) parts(set *config.Config, way netns.Interception, log *slog.Logger) (c daemon.Config, err error) {
-	c = daemon.Config{Settings: h.settings.Load, StageDir: stageDir(set), Log: log}
+	c = daemon.Config{Settings: h.settings.Load, StageDir: stageDir(set), SharedDir: sharedDir(set), Log: log}
 	if c.Egress, err = egressIDs(set); err != nil {
 		return c, err
 	}
@@ -194,7 +197,7 @@ func initPath(set *config.Config) string {
 // else than root could change.
 func directories(set *config.Config) error {
 	for dir, mode := range map[string]os.FileMode{
-		set.RunDir: 0o755, stageDir(set): 0o700, set.StateDir: 0o700, filepath.Dir(set.Audit.File): 0o700,
+		set.RunDir: 0o755, stageDir(set): 0o700, sharedDir(set): 0o700, set.StateDir: 0o700, filepath.Dir(set.Audit.File): 0o700,
 	} {
 		if err := os.MkdirAll(dir, mode); err != nil {
 			return err
@@ -217,6 +220,13 @@ func directories(set *config.Config) error {
 		return config.RootOwned(set.PolicyDir)
 	}
 	return nil
+}
+
+func empty(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.Mkdir(dir, 0o700)
 }
 
 // lock makes this the only daemon, or cleanup, of its run directory. The lock is
@@ -247,8 +257,11 @@ func tidy(set *config.Config) (err error) {
 			err = errors.Join(err, e)
 		}
 	}
-	return err
+	return errors.Join(err, os.RemoveAll(sharedDir(set)))
 }
+
+// sharedDir is where what all jails have is written once.
+func sharedDir(set *config.Config) string { return filepath.Join(set.RunDir, "shared") }
 
 // stageDir is where each start mounts its stage, in a mount namespace of its own.
 func stageDir(set *config.Config) string { return filepath.Join(set.RunDir, "stage") }

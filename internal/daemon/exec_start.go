@@ -273,12 +273,12 @@ func (x *execution) devpts() (*pty.Devpts, error) {
 
 // layout is the file system of this jail: the node's system directories, the
 // composed /etc, and the grants.
-func (x *execution) layout(node *trust.Node, grants []jail.OpenGrant) (stage.Layout, error) {
+func (x *execution) layout(node *etc, grants []jail.OpenGrant) (stage.Layout, error) {
 	env, spec, user := &x.j.env, x.plan.Spec, x.plan.User
 	home := policy.ScratchHome(user)
 	inside := user
 	inside.Groups = spec.OCI.Process.User.AdditionalGids
-	tree, err := node.Compose(trust.Input{
+	tree, err := node.compose(trust.Input{
 		CADER: env.answer.CADER, User: inside, Home: home, Shell: "/bin/sh", Git: x.opened.Reply.Git,
 		GitHosts: gitHosts(spec.Bindings, x.j.policy.Load().dropped), Policy: policy.Inside(spec), OwnJava: x.opened.Reply.OwnJava,
 	})
@@ -320,11 +320,11 @@ func systemMounts(spec *jail.Spec) (out []stage.System) {
 }
 
 // trustNode is the node's part of /etc, read again when it has changed.
-func (m *Manager) trustNode() *trust.Node {
+func (m *Manager) trustNode() *etc {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.node.Stale() {
-		if n, err := trust.Snapshot(); err == nil {
+		if n, err := readEtc(m.cfg.SharedDir); err == nil {
 			m.node = n
 		}
 	}

@@ -23,27 +23,27 @@ import (
 	"github.com/omnijail/omnijail/internal/peercred"
 	"github.com/omnijail/omnijail/internal/policy"
 	"github.com/omnijail/omnijail/internal/spawn"
-	"github.com/omnijail/omnijail/internal/trust"
 	"github.com/omnijail/omnijail/netns"
 )
 
 // Config is what a Manager joins. All fields but Fence are required.
 type Config struct {
-	Settings func() *config.Config
-	Journal  *audit.Journal
-	Networks *netns.Pool
-	Spawner  *spawn.Pool
-	Cgroups  *cgroup.Instance
-	Caches   *caches.Store
-	Backends map[string]jail.Backend
-	Init     *os.File // omnijail-init in a sealed memfd
-	Self     *os.File // this program, for the egress processes
-	StageDir string   // empty root-owned directory that each start mounts its stage on
-	Egress   IDs      // of the egress user
-	Facts    func() policy.Facts
-	Doctor   func() api.Doctor
-	Log      *slog.Logger
-	Fence    *fence.Fence // around egress processes; nil where the node can have none
+	Settings  func() *config.Config
+	Journal   *audit.Journal
+	Networks  *netns.Pool
+	Spawner   *spawn.Pool
+	Cgroups   *cgroup.Instance
+	Caches    *caches.Store
+	Backends  map[string]jail.Backend
+	Init      *os.File // omnijail-init in a sealed memfd
+	Self      *os.File // this program, for the egress processes
+	StageDir  string   // empty root-owned directory that each start mounts its stage on
+	SharedDir string   // root-owned directory for what all jails have; empty at start
+	Egress    IDs      // of the egress user
+	Facts     func() policy.Facts
+	Doctor    func() api.Doctor
+	Log       *slog.Logger
+	Fence     *fence.Fence // around egress processes; nil where the node can have none
 }
 
 // IDs are a user and a group.
@@ -65,7 +65,7 @@ type Manager struct {
 	draining bool
 	closing  bool
 	empty    *sync.Cond // when the last jail is gone
-	node     *trust.Node
+	node     *etc
 	crowded  crowded
 	ports    portTable
 	epoch    uint64               // how often the configuration has changed
@@ -86,7 +86,7 @@ type Manager struct {
 
 // New returns a Manager without jails. Close ends it.
 func New(cfg Config) (*Manager, error) {
-	node, err := trust.Snapshot()
+	node, err := readEtc(cfg.SharedDir)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/omnijail/omnijail/internal/pty"
 	"github.com/omnijail/omnijail/internal/spawn"
 	"github.com/omnijail/omnijail/internal/stage"
-	"github.com/omnijail/omnijail/internal/trust"
 	"github.com/omnijail/omnijail/netns"
 )
 
@@ -25,8 +24,8 @@ import (
 // nothing of any caller's, and it is used once: whose it becomes, it stays.
 type readyJail struct {
 	id      jail.ID
-	spec    *jail.Spec  // that it was made after
-	node    *trust.Node // whose parts are composed in it
+	spec    *jail.Spec // that it was made after
+	node    *etc       // whose parts are composed in it
 	made    stage.Made
 	around  *mountwatch.Around // what it has of the node
 	group   *cgroup.Group
@@ -197,9 +196,9 @@ func (m *Manager) putDown(group *cgroup.Group, p *spawn.Process) error {
 }
 
 // baseLayout is the file system of a jail before it is anybody's.
-func baseLayout(spec *jail.Spec, n *trust.Node) stage.Layout {
+func baseLayout(spec *jail.Spec, n *etc) stage.Layout {
 	l := stage.Layout{Tmp: tmpfsSize(spec.OCI.Mounts, "/tmp"), Shm: tmpfsSize(spec.OCI.Mounts, "/dev/shm")}
-	place(&l, n.Tree())
+	place(&l, n.tree())
 	l.System = systemMounts(spec)
 	l.Masks = procMasks(spec)
 	return l

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"slices"
+
 	"github.com/omnijail/omnijail/internal/stage"
 	"github.com/omnijail/omnijail/internal/trust"
 )
@@ -9,11 +11,41 @@ import (
 // memory, and making one takes a few milliseconds.
 const readyRoots = 3
 
+// etc is the node's part of every jail's /etc, with the directory that all share.
+type etc struct {
+	*trust.Node
+	shared trust.Bind
+}
+
+// readEtc reads it anew; what is shared lies below dir.
+func readEtc(dir string) (*etc, error) {
+	n, err := trust.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	shared, err := n.Share(dir)
+	return &etc{n, shared}, err
+}
+
+// tree is what is composed in every jail, with what is shared.
+func (e *etc) tree() trust.Tree { return e.with(e.Node.Tree()) }
+
+// compose returns the same with what one jail adds.
+func (e *etc) compose(in trust.Input) (trust.Tree, error) {
+	t, err := e.Node.Compose(in)
+	return e.with(t), err
+}
+
+func (e *etc) with(t trust.Tree) trust.Tree {
+	t.Binds = append(slices.Clip(t.Binds), e.shared)
+	return t
+}
+
 // root is a jail's root with the node's part on it. It fits jails that are
 // composed of the same reading of the node.
 type root struct {
 	*stage.Root
-	node *trust.Node
+	node *etc
 }
 
 // newRoots returns the stock of roots. They hold nothing of any caller's.
@@ -21,7 +53,7 @@ func (m *Manager) newRoots() *stock[*root] {
 	return newStock(readyRoots, func() (*root, error) {
 		node := m.trustNode()
 		var l stage.Layout
-		place(&l, node.Tree())
+		place(&l, node.tree())
 		r, err := stage.Prepare(l)
 		if err != nil {
 			m.cfg.Log.Warn("no root kept ready", "err", err)
@@ -33,7 +65,7 @@ func (m *Manager) newRoots() *stock[*root] {
 
 // takeRoot returns a root with node's part on it, nil when none is ready: the
 // start then makes its own. Whoever takes it closes it.
-func (m *Manager) takeRoot(node *trust.Node) *stage.Root {
+func (m *Manager) takeRoot(node *etc) *stage.Root {
 	if r, ok := m.prepared.take(func(r *root) bool { return r.node == node }); ok {
 		return r.Root
 	}

@@ -111,6 +111,11 @@ func TestProgramsBelieveTheComposedEtc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	shared, err := thisNode(t).Share(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree.Binds = append(tree.Binds, shared)
 	tree.file("/run/leaf.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf}))
 	run := inside(t, tree)
 	entries := fmt.Sprintf("%d", strings.Count(string(thisNode(t).Roots()), "BEGIN CERT")+1)

@@ -47,6 +47,7 @@ func composeBelow(root string) error {
 	if err != nil {
 		return err
 	}
+	tree.add(n.Certificates())
 	return json.NewEncoder(os.Stdout).Encode(tree)
 }
 

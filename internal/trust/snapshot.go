@@ -10,6 +10,7 @@ import (
 // never changed.
 type Node struct {
 	tree     Tree
+	certs    Tree   // certsDir
 	bundle   []byte // PEM of the node's roots
 	keyStore keyStore
 	java     bool     // the node has a JDK
@@ -38,13 +39,14 @@ func snapshot(root string) (*Node, error) {
 	for _, name := range r.wanted() {
 		n.tree.add(r.entry(name).except(chromiumNames))
 	}
+	n.certs, n.tree = n.tree.split(certsDir)
 	return n, nil
 }
 
 // Roots returns the node's roots as PEM. The bytes are shared.
 func (n *Node) Roots() []byte { return n.bundle }
 
-// Tree is what every jail of this node has in its /etc, whosever it is. Compose
+// Tree is what is composed in every jail of this node, whosever it is. Compose
 // returns the same with more. It is shared.
 func (n *Node) Tree() Tree { return n.tree }
 

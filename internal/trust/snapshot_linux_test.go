@@ -44,6 +44,7 @@ func compose(t *testing.T, root string) Tree {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tree.add(n.Certificates())
 	return tree
 }
 

@@ -3,6 +3,7 @@ package trust
 import (
 	"io/fs"
 	"slices"
+	"strings"
 )
 
 // Tree is a composed part of a jail's file system. All paths are absolute in the
@@ -48,6 +49,26 @@ func (t *Tree) add(o Tree) {
 	t.Links = append(t.Links, o.Links...)
 	t.Binds = append(t.Binds, o.Binds...)
 	t.Covers = append(t.Covers, o.Covers...)
+}
+
+// split returns what of t lies below dir, and the rest.
+func (t Tree) split(dir string) (below, rest Tree) {
+	for _, f := range t.Files {
+		to := &rest
+		if strings.HasPrefix(f.Path, dir+"/") {
+			to = &below
+		}
+		to.Files = append(to.Files, f)
+	}
+	for _, l := range t.Links {
+		to := &rest
+		if strings.HasPrefix(l.Path, dir+"/") {
+			to = &below
+		}
+		to.Links = append(to.Links, l)
+	}
+	rest.Binds, rest.Covers = t.Binds, t.Covers
+	return below, rest
 }
 
 // except returns t without what lies at paths.
