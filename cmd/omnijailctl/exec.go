@@ -87,7 +87,7 @@ func (f *execFlags) describeCommand(cmd *cobra.Command) {
 	s := cmd.Flags()
 	s.StringVar(&f.cwd, "cwd", "", "working directory `DIR` (default: here)")
 	s.StringArrayVar(&f.env, "env", nil, "set a variable: `K=V`, or K for the caller's own value")
-	s.BoolVar(&f.tty, "tty", false, "give the command a terminal")
+	s.BoolVar(&f.tty, "tty", false, "give the command a terminal (Ctrl-Z stops what a shell in it starts, never the command itself)")
 	s.BoolVar(&f.noTTY, "no-tty", false, "never give it one")
 	s.DurationVar(&f.timeout, "timeout", 0, "stop the command after `TIME`: 90s, 5m")
 }

@@ -121,6 +121,7 @@ func (r *run) wait() error {
 		}
 		r.status.write(ev)
 		if file != nil {
+			r.term.held = r.notStopped
 			r.term.attach(file)
 		}
 		r.show(ev)
@@ -151,6 +152,15 @@ func (r *run) show(ev api.Event) {
 		r.line(ev.Note.Text)
 		r.hint(ev.Note.Hint)
 	}
+}
+
+// notStopped is said of Ctrl-Z.
+func (r *run) notStopped() {
+	if r.g.quiet {
+		return
+	}
+	r.line("Ctrl-Z stops nothing here: the command leads its terminal's session, and the kernel stops no leader")
+	r.hint("start a shell in the jail and the command in that: omnijailctl exec -- bash")
 }
 
 // line ends in CR LF while the terminal is raw.

@@ -20,6 +20,7 @@ type terminal struct {
 	done  chan struct{}
 
 	detach func() // Ctrl-] was typed; nil where that is a byte like any other
+	held   func() // Ctrl-Z was typed, and the kernel drops it; called once
 }
 
 func terminalSize() *api.Size {
@@ -39,6 +40,7 @@ type typed struct {
 	in     io.Reader
 	detach func() // called once what was typed before has been taken; nil for never
 	over   bool
+	held   func(keys []byte) // sees what was typed; nil for nobody
 }
 
 func (t *typed) Read(b []byte) (int, error) {
@@ -47,6 +49,9 @@ func (t *typed) Read(b []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := t.in.Read(b)
+	if t.held != nil && n > 0 {
+		t.held(b[:n])
+	}
 	if t.detach == nil {
 		return n, err
 	}
@@ -72,7 +77,7 @@ func (t *terminal) attach(master *os.File) {
 		}
 	}
 	go func() {
-		_, err := io.Copy(master, &typed{in: os.Stdin, detach: t.detach})
+		_, err := io.Copy(master, &typed{in: os.Stdin, detach: t.detach, held: t.heldBack(master)})
 		if err == nil && !isTerminal(os.Stdin) && t.detach == nil {
 			master.Write([]byte{endOfInput})
 		}
@@ -81,6 +86,17 @@ func (t *terminal) attach(master *os.File) {
 		io.Copy(os.Stdout, master) // ends with EIO when the last slave is closed
 		close(t.done)
 	}()
+}
+
+// heldBack returns what says of the first Ctrl-Z without effect that it has none.
+func (t *terminal) heldBack(master *os.File) func(keys []byte) {
+	said := t.held == nil
+	return func(keys []byte) {
+		if !said && heldBack(master, keys) {
+			said = true
+			t.held()
+		}
+	}
 }
 
 // drain waits for the rest of the output and restores the terminal.

@@ -144,6 +144,19 @@ func TestATerminalOfTheJailsOwn(t *testing.T) {
 		s.press("\x03")
 		s.exit(130)
 	})
+	t.Run("Ctrl-Z on a lone command", func(t *testing.T) {
+		s := n.screen(t, "--", "./job", "CONT,INT", "exit")
+		s.expect("ready")
+		s.press("\x1a")
+		s.expect("Ctrl-Z stops nothing here")
+		s.expect("omnijailctl exec -- bash\r\n")
+		s.press("\x1a\x03")
+		s.expect("got SIGINT")
+		s.exit(9)
+		if strings.Count(s.shown.String(), "Ctrl-Z") != 1 {
+			t.Errorf("said again:\n%s", s.shown.String())
+		}
+	})
 	t.Run("resize", func(t *testing.T) {
 		s := n.screen(t, "--", "./job", "WINCH", "exit")
 		s.expect("ready")
@@ -165,7 +178,7 @@ func TestATerminalOfTheJailsOwn(t *testing.T) {
 		s.press("echo typed $((40+2)); exit 4\r")
 		s.expect("typed 42")
 		s.exit(4)
-		if text := s.shown.String(); containsAny(text, "no job control", "cannot set terminal process group") {
+		if text := s.shown.String(); containsAny(text, "no job control", "cannot set terminal process group", "Ctrl-Z") {
 			t.Errorf("shown:\n%s", text)
 		}
 	})
