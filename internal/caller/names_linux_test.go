@@ -41,6 +41,47 @@ func TestDotEntriesAreHiddenUnlessListed(t *testing.T) {
 	}
 }
 
+// A link whose name says that it carries secrets hides where it leads, wherever that
+// is granted; a link with another name hides nothing.
+func TestLinksOfSecretNamesHideWhereTheyLead(t *testing.T) {
+	dir := playground(t)
+	w := dir + "/w"
+	write(t, w, "conf/prod", 0o600, "SECRET=1")
+	write(t, w, "conf/absolute", 0o600, "SECRET=2")
+	write(t, w, "conf/shown", 0o600, "x")
+	write(t, w, "keys/id", 0o600, "SECRET=3")
+	write(t, dir, "other/login", 0o600, "SECRET=4")
+	symlink(t, "conf/prod", w+"/.env")
+	symlink(t, w+"/conf/absolute", w+"/.env.local")
+	symlink(t, "conf/shown", w+"/.pypirc")
+	symlink(t, "keys", w+"/.ssh")
+	symlink(t, "../other/login", w+"/.netrc")
+	symlink(t, "nowhere", w+"/.npmrc")
+	symlink(t, ".aws", w+"/.aws")
+	symlink(t, "/etc/hostname", w+"/.pgpass")
+	symlink(t, "conf/shown", w+"/.current")
+	r := request(dir)
+	r.View.Secret = []string{".env", ".env.*", ".netrc", ".npmrc", ".pypirc", ".ssh", ".aws", ".pgpass"}
+	r.View.Visible = []string{".pypirc"}
+	r.View.Grants = append(r.View.Grants, jail.Grant{Path: dir + "/other", Write: true})
+	o := mustOpen(t, r)
+	for _, g := range o.Reply.Grants {
+		want := map[string][]string{w: {"conf/absolute", "conf/prod", "keys"}, dir + "/other": {"login"}}[g.Path]
+		if got := slices.Sorted(slices.Values(names(g.Masked))); !slices.Equal(got, want) {
+			t.Errorf("%s: masked %q, want %q", g.Path, got, want)
+		}
+	}
+	if hidden := slices.Sorted(slices.Values(o.Reply.Hidden)); !slices.Equal(hidden, []string{".env", ".env.local", ".netrc", ".ssh"}) {
+		t.Errorf("hidden in cwd: %q", hidden)
+	}
+	r.View.Grants = append(r.View.Grants, jail.Grant{Path: w + "/conf/prod"})
+	for _, g := range mustOpen(t, r).Reply.Grants {
+		if g.Path == w && slices.Contains(names(g.Masked), "conf/prod") {
+			t.Error("what is granted by its own name is hidden")
+		}
+	}
+}
+
 func TestDotScanRefusesWhatItCannotKeep(t *testing.T) {
 	dir := playground(t)
 	w := dir + "/w"

@@ -8,6 +8,7 @@ type View struct {
 	Grants    []Grant  // cwd included
 	Masks     []Mask   // mask_paths, absolute
 	Visible   []string // dot entries that stay visible at the top of a grant (globs on one name)
+	Secret    []string // dot entries whose names say that they carry secrets, as links too (likewise)
 	ReadOnly  []string // names that are never writable where they are visible, at any depth (globs on one name)
 	HiddenMax int      // entries looked at per directory before the scan overflows
 	Pins      []Pin    // files that must stay as they are, the policy in force first

@@ -150,3 +150,22 @@ func TestBroadGrantsAreSaid(t *testing.T) {
 		t.Errorf("the flag: %q", o.Stderr)
 	}
 }
+
+// A secret that is kept elsewhere in the workspace, under a name that hides nothing.
+func TestASecretBehindALinkIsHidden(t *testing.T) {
+	n := NewNode(t, Options{NoLab: true})
+	dir := n.Workspace(t, Alice, map[string]string{"conf/prod": "SECRET", "conf/x": "open"})
+	if err := os.Symlink("conf/prod", filepath.Join(dir, ".env")); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{{}, {"--write", "."}, {"--backend", alone, "--write", "."}} {
+		args := append(append([]string{"exec"}, flags...), "--", "sh", "-c", "cat .env conf/prod conf/x; echo evil > conf/prod; mv conf gone; false")
+		o := n.Run(t, Ctl{UID: Alice, Dir: dir, Args: args}).Want(t, 1)
+		if o.Stdout != "open" || !strings.Contains(o.Stderr, "hidden in this directory: .env\n") {
+			t.Errorf("%v: %q\n%s", flags, o.Stdout, o.Stderr)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "conf/prod")); err != nil || string(b) != "SECRET" {
+		t.Errorf("outside it is %q, %v", b, err)
+	}
+}

@@ -30,6 +30,7 @@ func (v *view) build() jail.View {
 	out := jail.View{
 		Cwd:       v.req.Cwd,
 		Visible:   visibleAtFirst,
+		Secret:    secretDot,
 		ReadOnly:  readOnlyAtFirst,
 		HiddenMax: cmp.Or(v.doc.HiddenMax, hiddenMax),
 		Protect:   v.patterns(),

@@ -15,6 +15,13 @@ var visibleDot = []string{
 	".coverage*", ".nyc_output", ".terraform", ".dart_tool",
 }
 
+// secretDot are those that carry secrets: where one is a link, what it leads to is
+// hidden as well.
+var secretDot = []string{
+	".env", ".env.*", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".aws", ".ssh", ".gnupg", ".kube", ".docker", ".config",
+	".databrickscfg", ".pgpass",
+}
+
 // readOnlyDot are visible too, but nowhere writable: programs outside run what is
 // in them at the next commit, cd or build.
 var readOnlyDot = []string{".husky", ".pre-commit-config.yaml", ".mise.toml", ".cargo", ".mvn", ".yarn"}

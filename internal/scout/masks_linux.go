@@ -79,7 +79,6 @@ func (s *session) maskFile(m child.Mask, f *os.File) error {
 
 func (s *session) maskPath(m child.Mask, p string, st unix.Stat_t) error {
 	exactly, inner := s.grantedAt(p)
-	gs, names := s.covering(p)
 	switch {
 	case m.Own && (exactly || inner != ""):
 		return refuse("mask", "%s is omnijail's own, which no jail may have", cmp.Or(inner, p))
@@ -89,15 +88,34 @@ func (s *session) maskPath(m child.Mask, p string, st unix.Stat_t) error {
 	case inner != "":
 		return refuse("mask", "%s is granted but lies below %s, which is masked", inner, p)
 	}
+	for _, h := range s.hideEverywhere(p, st) {
+		if h.grant.path == s.cwd {
+			s.hidden = append(s.hidden, h.name)
+		}
+	}
+	return nil
+}
+
+// shown is a name below a grant.
+type shown struct {
+	grant *grant
+	name  string
+}
+
+// hideEverywhere hides the path p in each grant that shows it, and returns where it
+// was not hidden before.
+func (s *session) hideEverywhere(p string, st unix.Stat_t) (fresh []shown) {
+	gs, names := s.covering(p)
 	for i, g := range gs {
 		if g.write {
 			holdParents(g, names[i])
 		}
 		if _, hidden := g.masked.within(names[i]); !hidden {
 			s.mask(g, name{name: names[i], dir: isDir(st)}, st)
+			fresh = append(fresh, shown{g, names[i]})
 		}
 	}
-	return nil
+	return fresh
 }
 
 // holdParents binds the directories between g and the name n onto themselves:

@@ -77,8 +77,8 @@ func (s *session) dotEntries(g *grant) (dots []string, err error) {
 	}
 }
 
-// judgeDot hides one dot entry or lets it be. A link is
-// never hidden: where it leads is either granted by another name or out of reach.
+// judgeDot hides one dot entry or lets it be. A link itself is never hidden: where it
+// leads is granted by another name, or out of reach.
 func (s *session) judgeDot(g *grant, dot string) error {
 	st, err := lstat(g.file, dot)
 	if errors.Is(err, os.ErrNotExist) {
@@ -91,7 +91,10 @@ func (s *session) judgeDot(g *grant, dot string) error {
 	link := st.Mode&unix.S_IFMT == unix.S_IFLNK
 	visible, inner := s.grantedAt(full)
 	switch {
-	case visible || link || matches(s.req.View.Visible, dot):
+	case visible || matches(s.req.View.Visible, dot):
+	case link && matches(s.req.View.Secret, dot):
+		return s.judgeLink(g, dot)
+	case link:
 	case inner != "":
 		return &child.OpenError{
 			Code: "hidden", Exit: exitFailed,
@@ -100,6 +103,9 @@ func (s *session) judgeDot(g *grant, dot string) error {
 		}
 	default:
 		s.mask(g, name{name: dot, dir: isDir(st)}, st)
+		if g.path == s.cwd {
+			s.hidden = append(s.hidden, dot)
+		}
 	}
 	return nil
 }
@@ -108,9 +114,6 @@ func (s *session) judgeDot(g *grant, dot string) error {
 func (s *session) mask(g *grant, n name, st unix.Stat_t) {
 	full := filepath.Join(g.path, n.name)
 	g.masked.add(n)
-	if g.path == s.cwd {
-		s.hidden = append(s.hidden, n.name)
-	}
 	s.noteHardLinks(full, st, true)
 }
 
