@@ -39,7 +39,7 @@ func TestS08_ControlFilesAreMovedAside(t *testing.T) {
 	}
 	o := n.Run(t, Ctl{UID: Alice, Dir: dir, Args: []string{"exec", "--write", ".", "--", "sh", "-ec",
 		"git init -q new; mkdir -m 300 unreadable; for f in " + strings.Join(names, " ") + `; do mkdir -p "$(dirname $f)"; echo ../../x > "$f"; done
-		ln -s ../../etc link; mkdir linked; ln -s ../new/.git linked/.git; echo {} > .vscode/settings.json; echo end`}}).Want(t, 0)
+		ln -s ../../etc link; mkdir linked; ln -s ../new/.git linked/.git; mkdir .cargo .mvn; for f in .vscode/settings.json .cargo/config.toml .cargo/env .mvn/jvm.config; do echo {} > $f; done; echo end`}}).Want(t, 0)
 	if o.Stdout != "end\n" {
 		t.Errorf("the command did not go on: %q", o.Stdout)
 	}
@@ -55,11 +55,13 @@ func TestS08_ControlFilesAreMovedAside(t *testing.T) {
 			t.Errorf("%s was moved to %q", name, moved)
 		}
 	}
-	if !strings.Contains(o.Stderr, ".vscode/settings.json was made in the jail: ") {
-		t.Errorf("settings.json was not told of:\n%s", o.Stderr)
-	}
-	if _, err := os.Stat(filepath.Join(dir, ".vscode/settings.json")); err != nil {
-		t.Error(err)
+	for name, told := range map[string]bool{".vscode/settings.json": true, ".cargo/config.toml": true, ".mvn/jvm.config": true, ".cargo/env": false} {
+		if strings.Contains(o.Stderr, name+" was made in the jail: ") != told {
+			t.Errorf("%s told of: %v\n%s", name, !told, o.Stderr)
+		}
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
 	}
 	id := regexp.MustCompile(`"id":"([0-9a-f]{8})"[^\n]*new_name`).FindStringSubmatch(n.Run(t, Ctl{UID: Alice, Args: []string{"events", "--denied", "--json"}}).Want(t, 0).Stdout)
 	if id == nil {

@@ -23,6 +23,8 @@ const (
 	claudeKind
 	cursorKind
 	codexKind
+	cargoKind
+	mavenKind
 )
 
 var (
@@ -30,7 +32,7 @@ var (
 		"hooks": hooksKind, "info": infoKind, "rebase-merge": todoKind, "rebase-apply": todoKind, "sequencer": todoKind,
 		"worktrees": worktreesKind, "modules": modulesKind,
 	}
-	plainChildren = map[string]dirKind{".git": gitKind, ".vscode": vscodeKind, ".claude": claudeKind, ".cursor": cursorKind, ".codex": codexKind, ".husky": hooksKind}
+	plainChildren = map[string]dirKind{".git": gitKind, ".vscode": vscodeKind, ".claude": claudeKind, ".cursor": cursorKind, ".codex": codexKind, ".husky": hooksKind, ".cargo": cargoKind, ".mvn": mavenKind}
 	// bulk is what git fills by the thousand.
 	bulk = []string{"objects", "refs", "logs", "lfs", "rr-cache"}
 	// layout are the names by which git knows a git directory, in small letters.
@@ -42,10 +44,14 @@ var (
 		claudeKind: {"settings.json", "settings.local.json"},
 		cursorKind: {"mcp.json", "hooks.json"},
 		codexKind:  {"config.toml", "hooks.json"},
+		cargoKind:  nil,
+		mavenKind:  nil,
 	}
 	notables = map[dirKind][]string{
-		plainKind:  {".pre-commit-config.yaml", "mise.toml", ".mise.toml", ".yarnrc.yml"},
+		plainKind:  {".pre-commit-config.yaml", "mise.toml", ".mise.toml", ".yarnrc.yml", ".yarnrc"},
 		vscodeKind: {"settings.json", "launch.json"},
+		cargoKind:  {"config", "config.toml"},
+		mavenKind:  {"extensions.xml", "jvm.config", "maven.config"},
 	}
 )
 
