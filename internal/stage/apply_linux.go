@@ -177,38 +177,6 @@ func (s *staging) base(dir string) (outer int, err error) {
 	return outer, mountAt(outer, "root", s.root)
 }
 
-// makeEmpty makes the file and the directory that masks are clones of, on the place
-// that at is open on: what is attached nowhere cannot be cloned before Linux 6.15.
-func makeEmpty(at int) (empty [2]int, err error) {
-	fs, err := newTmpfs(0o555, 0, 0, 4096, quiet|unix.MOUNT_ATTR_NOEXEC)
-	if err != nil {
-		return empty, err
-	}
-	defer unix.Close(fs)
-	allow := barForks()
-	file, err := unix.Openat(fs, "file", unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o444)
-	unix.Close(file)
-	allow()
-	if err != nil {
-		return empty, err
-	}
-	if err := unix.Mkdirat(fs, "dir", 0o555); err != nil {
-		return empty, err
-	}
-	if err := restrict(fs, unix.MOUNT_ATTR_RDONLY); err != nil {
-		return empty, err
-	}
-	if err := attach(fs, at); err != nil {
-		return empty, err
-	}
-	for i, n := range [...]string{"file", "dir"} {
-		if empty[i], err = beneath(fs, n, 0); err != nil {
-			return empty, err
-		}
-	}
-	return empty, nil
-}
-
 // mountAndClose is mountAt for a tree that is needed no more.
 func mountAndClose(dir int, path string, tree int) error {
 	defer unix.Close(tree)

@@ -96,20 +96,21 @@ func (p Plan) attach(m Made, proc int, d Descriptors, grants []jail.OpenGrant) (
 	if err := s.open(); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Op == OpHide }) {
-		if err := s.lendEmpty(); err != nil {
-			return err
-		}
-	}
+	takeBack := func() error { return nil }
 	for _, step := range p.Steps {
 		if _, has := m.steps[step.key()]; has {
 			continue
+		}
+		if step.Op == OpHide && s.empty[0] == 0 { // all that is in /run is there by now
+			if s.empty, takeBack, err = lendEmpty(); err != nil {
+				return err
+			}
 		}
 		if err := s.step(step); err != nil {
 			return fmt.Errorf("%s: %w", step, err)
 		}
 	}
-	if err := s.takeEmptyBack(); err != nil {
+	if err := takeBack(); err != nil {
 		return err
 	}
 	return check(proc, "/", grants)
@@ -125,33 +126,6 @@ func (s *staging) open() (err error) {
 		return fmt.Errorf("open root for writing: %w", err)
 	}
 	return nil
-}
-
-// lent is where the empty file and directory are while masks are cloned of them: a
-// mount is cloned only where it is attached.
-const lent = "run/empty"
-
-func (s *staging) lendEmpty() error {
-	if err := unix.Mkdirat(s.bare, lent, 0o755); err != nil {
-		return err
-	}
-	at, err := beneath(s.root, lent, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(at)
-	s.empty, err = makeEmpty(at)
-	return err
-}
-
-func (s *staging) takeEmptyBack() error {
-	if s.empty[0] == 0 {
-		return nil
-	}
-	if err := unix.Unmount("/"+lent, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
-		return fmt.Errorf("take the empty file system back: %w", err)
-	}
-	return unix.Unlinkat(s.bare, lent, unix.AT_REMOVEDIR)
 }
 
 // parent is where the directories and files of a path are made: in the jail's root

@@ -1,8 +1,10 @@
 package stage
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,12 +20,15 @@ type Lost struct {
 // jail, in which nothing moves meanwhile, and resolves no path but of ours. Whether
 // they are where they should be the mount table says afterwards: what is at a path
 // may be replaced again at any moment.
-func Restore(lost []Lost) error {
-	empty, forget, err := emptyFor(lost)
-	if err != nil {
-		return fmt.Errorf("restore protections: %w", err)
+func Restore(lost []Lost) (err error) {
+	var empty [2]int
+	if slices.ContainsFunc(lost, func(l Lost) bool { return l.Op == OpHide }) {
+		var takeBack func() error
+		if empty, takeBack, err = lendEmpty(); err != nil {
+			return fmt.Errorf("restore protections: %w", err)
+		}
+		defer func() { err = errors.Join(err, takeBack(), unix.Close(empty[0]), unix.Close(empty[1])) }()
 	}
-	defer forget()
 	for _, l := range lost {
 		if err := l.restore(empty); err != nil {
 			return fmt.Errorf("restore %s %s: %w", l.Op, l.Path, err)
@@ -53,32 +58,4 @@ func (l Lost) restore(empty [2]int) error {
 		return err
 	}
 	return attach(t, at)
-}
-
-// restoring is where the empty file and directory are mounted for as long as they
-// are cloned: a directory of every jail that is root's and that no grant lies in.
-const restoring = "/run"
-
-// emptyFor makes what covers the hidden ones. forget takes it away again.
-func emptyFor(lost []Lost) (empty [2]int, forget func(), err error) {
-	hides := false
-	for _, l := range lost {
-		hides = hides || l.Op == OpHide
-	}
-	if !hides {
-		return empty, func() {}, nil
-	}
-	place, err := unix.Open(restoring, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return empty, nil, err
-	}
-	defer unix.Close(place)
-	if empty, err = makeEmpty(place); err != nil {
-		return empty, nil, err
-	}
-	return empty, func() {
-		unix.Close(empty[0])
-		unix.Close(empty[1])
-		unix.Unmount(restoring, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
-	}, nil
 }
