@@ -34,6 +34,13 @@ func TestS13_Guard(t *testing.T) {
 		{"::ffff:10.0.0.1", Private, true}, {"::ffff:93.184.216.34", Public, true},
 		{"64:ff9b::5db8:d822", Public, true}, {"64:ff9b::a00:1", Private, true},
 		{"64:ff9b:1::5db8:d822", Private, true},
+		{"192.0.0.8", Private, true}, {"192.31.196.1", Private, true}, {"192.52.193.1", Private, true},
+		{"192.175.48.1", Private, true}, {"198.19.255.254", Private, true}, {"239.255.255.250", Private, true},
+		{"172.31.255.254", Private, true}, {"100.127.255.254", Private, true}, {"fd12:3456::1", Private, true},
+		{"fec0::1", Private, true}, {"ff0e::1", Private, true}, {"2001:2::1", Private, true},
+		{"2001:10::1", Private, true}, {"2001:20::1", Private, true}, {"3fff::1", Private, true},
+		{"2620:4f:8000::1", Private, true}, {"100:0:0:1::1", Private, true}, {"4000::1", Private, true},
+		{"::ffff:0:5db8:d822", Private, true}, // translated (RFC 2765): nobody routes it
 
 		{"127.0.0.1", Own, false}, {"127.9.9.9", Own, false},
 		{"::1", Own, false}, {"0.0.0.0", Own, false},
@@ -47,6 +54,9 @@ func TestS13_Guard(t *testing.T) {
 		{"168.63.129.16", Metadata, false}, {"192.0.0.192", Metadata, false},
 		{"::ffff:169.254.169.254", Metadata, false}, {"64:ff9b::a9fe:a9fe", Metadata, false},
 		{"2002:a9fe:a9fe::1", Metadata, false},
+		{"169.254.42.42", Metadata, false}, {"fd00:42::42", Metadata, false}, {"169.254.0.23", Metadata, false},
+		{"fd00:a9fe:a9fe::1", Metadata, false}, {"fe80::a9fe:a9fe", Metadata, false}, {"fe80::a9fe:a9fe%eth0", Metadata, false},
+		{"fd00:c1::a9fe:a9fe", Metadata, false}, {"fd20:ce::254", Metadata, false}, {"::ffff:169.254.42.42", Metadata, false},
 	} {
 		a := netip.MustParseAddr(tt.addr)
 		if got := Judge(a, View{own, none, none}); got != tt.code {

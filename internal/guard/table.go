@@ -16,15 +16,23 @@ var special = prefixes(
 
 // metadata lists where clouds hand credentials to whoever asks. No opt-in opens these.
 var metadata = addrs(
-	"169.254.169.254", "169.254.170.2", "169.254.170.23", "169.254.169.253", "169.254.169.123",
-	"fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192",
+	"169.254.169.254", "169.254.170.2", "169.254.170.23", "169.254.169.253", "169.254.169.123", // AWS's are most others' too
+	"fd00:ec2::254", "fd00:ec2::23", "fd00:ec2::253", "fd00:ec2::123",
+	"fd20:ce::254",                      // Google
+	"168.63.129.16",                     // Azure
+	"192.0.0.192", "fd00:c1::a9fe:a9fe", // Oracle
+	"100.100.100.200", "169.254.0.23", // Alibaba, Tencent
+	"169.254.42.42", "fd00:42::42", // Scaleway
+	"fd00:a9fe:a9fe::1", "fe80::a9fe:a9fe", // Linode, OpenStack
 )
 
 // metadataNames lead there.
 var metadataNames = map[string]bool{
-	"metadata.google.internal": true,
-	"metadata.goog":            true,
-	"instance-data":            true,
+	"metadata.google.internal":   true,
+	"metadata.goog":              true,
+	"instance-data":              true,
+	"metadata.tencentyun.com":    true,
+	"api.metadata.cloud.ibm.com": true,
 }
 
 // MetadataName reports whether a lower-case name is one of a metadata service's,
