@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -111,7 +112,7 @@ func whyText(r audit.Record) string {
 			s += fmt.Sprintf("%-8s %s\n", name, value)
 		}
 	}
-	line("what", r.Method+sep(r.Method)+r.Authority+r.Path+r.Argv0)
+	line("what", strings.TrimSpace(r.Method+sep(r.Method)+r.Authority+r.Path+r.Argv0))
 	line("decision", string(r.Decision)+" ("+r.Code+")")
 	line("because", r.Reason)
 	line("rule", r.Rule)

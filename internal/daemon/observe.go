@@ -102,8 +102,11 @@ func (s *observed) one(seen child.Observation) {
 	switch s.shown++; {
 	case s.shown <= shownObservations:
 		kind := "file"
-		if rec.Code == string(audit.CodeSyscall) {
+		switch rec.Code {
+		case string(audit.CodeSyscall):
 			kind = "syscall"
+		case string(audit.CodePacket):
+			kind = "request"
 		}
 		s.x.events.send(api.Event{Denied: &api.Denied{ID: rec.ID, Kind: kind, What: rec.Path + rec.Method + ": " + rec.Reason, Rule: rec.Origin, Fix: rec.Fix, Text: text}})
 	case s.shown == shownObservations+1:

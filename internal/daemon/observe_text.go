@@ -29,6 +29,9 @@ func (r refusal) of(seen child.Observation) (rec audit.Record, text string, ok b
 	rec = audit.Record{Kind: audit.KindDenial, Decision: audit.Deny, By: "observer"}
 	switch seen.Kind {
 	case child.ObservedCall:
+		if seen.What == "socket" {
+			return ping(rec)
+		}
 		rec.Code, rec.Method = string(audit.CodeSyscall), audit.Escape(seen.What)
 		rec.Reason = "the filter of every jail refuses it"
 		if w := jail.Weakening(seen.Weaken); w == jail.WeakPtrace || w == jail.WeakNestedSandbox {
@@ -51,6 +54,14 @@ func (r refusal) of(seen child.Observation) (rec audit.Record, text string, ok b
 		r.read(seen, &rec)
 	}
 	return rec, fmt.Sprintf("%s refused: %s (%s)", verb, audit.Escape(r.short(seen.What)), rec.Reason), true
+}
+
+// ping words a socket that was not given: of sockets the filter reports those of ICMP
+// and of packets made by hand, which say only later where to.
+func ping(rec audit.Record) (audit.Record, string, bool) {
+	rec.Kind, rec.Code, rec.Method = audit.KindPacket, string(audit.CodePacket), "ICMP or raw IP"
+	rec.Reason = reasons[audit.CodePacket]
+	return rec, sentence(rec), true
 }
 
 // write words a refused write: by a protection, by a tree that is read-only, or

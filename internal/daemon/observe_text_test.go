@@ -39,6 +39,8 @@ func TestS24_WhatAnObserverSaysIsQuoted(t *testing.T) {
 			`read refused: /h/\u{1b}[2J (policy "p" has no line that grants it)`, "", "", ""},
 		"a call": {child.Observation{Kind: child.ObservedCall, What: "ptrace", Weaken: "ptrace"},
 			"system call refused: ptrace (the filter of every jail refuses it)", "", `weaken: ["ptrace"] (gives safety away; not together with observe)`, ""},
+		"a ping": {child.Observation{Kind: child.ObservedCall, What: "socket"},
+			"denied ICMP or raw IP: nothing but TCP and DNS leaves a jail; the kernel refused it at once", "", "", ""},
 		"a weakening of its own": {child.Observation{Kind: child.ObservedCall, What: "x\n", Weaken: "open_network"},
 			`system call refused: x\u{a} (the filter of every jail refuses it)`, "", "", ""},
 	} {

@@ -52,6 +52,36 @@ func TestObservePackets(t *testing.T) {
 	}
 }
 
+// pings asks for each socket that could carry an echo request.
+const pings = `python3 -c '
+import socket
+for family, proto in (socket.AF_INET, 1), (socket.AF_INET6, 58):
+    for kind in socket.SOCK_DGRAM, socket.SOCK_RAW:
+        try: socket.socket(family, kind, proto); print("made")
+        except PermissionError: print("refused")'`
+
+// An echo request is refused before it is one: nothing is waited for. And an observed jail's owner
+// reads of it.
+func TestObservePings(t *testing.T) {
+	t.Parallel()
+	n := NewNode(t, Options{NoLab: true, Policy: map[string]string{"seen": "observe: true\negress_rules: [\"GET example.test/**\"]\n", "unseen": "egress_rules: [\"GET example.test/**\"]\n"}})
+	const want = "denied ICMP or raw IP: nothing but TCP and DNS leaves a jail"
+	for policy, times := range map[string]int{"seen": 1, "unseen": 0} {
+		o := n.Exec(t, "--policy", policy, "--", "sh", "-c", pings).Want(t, 0)
+		if o.Stdout != strings.Repeat("refused\n", 4) || strings.Count(o.Stderr, want) != times {
+			t.Errorf("%s: %q\n%s", policy, o.Stdout, o.Stderr)
+		}
+	}
+	events := n.Run(t, Ctl{UID: Alice, Args: []string{"--json", "events", "--denied"}}).Want(t, 0).Stdout
+	id := regexp.MustCompile(`"kind":"packet"[^\n]*"id":"([0-9a-f]{8})"[^\n]*"ICMP or raw IP"`).FindStringSubmatch(events)
+	if id == nil {
+		t.Fatalf("no ping in the journal:\n%s", events)
+	}
+	if o := n.Run(t, Ctl{UID: Alice, Args: []string{"why", id[1]}}).Want(t, 0); !strings.Contains(o.Stdout, "ICMP or raw IP\n") || !strings.Contains(o.Stdout, "nothing but TCP and DNS leaves a jail") {
+		t.Errorf("why says\n%s", o.Stdout)
+	}
+}
+
 // A jail that floods fills neither the journal nor the egress process, and what it
 // sends is never another jail's doing.
 func TestS22_AFloodOfPackets(t *testing.T) {

@@ -75,6 +75,18 @@ func sockets() []rule {
 	return append(rules, rule{call: "socketcall", errno: unix.EPERM})
 }
 
+// pings refuses the sockets of ICMP echo and of packets made by hand. The kernel
+// gives a jail neither; refused here, an observed jail's attempts are reported.
+func pings() []rule {
+	const kind = 0xf // below SOCK_CLOEXEC and SOCK_NONBLOCK
+	return []rule{
+		{"socket", unix.EPERM, conds(equal(0, unix.AF_INET), low(1, kind, unix.SOCK_DGRAM), equal(2, unix.IPPROTO_ICMP))},
+		{"socket", unix.EPERM, conds(equal(0, unix.AF_INET6), low(1, kind, unix.SOCK_DGRAM), equal(2, unix.IPPROTO_ICMPV6))},
+		{"socket", unix.EPERM, conds(equal(0, unix.AF_INET), low(1, kind, unix.SOCK_RAW))},
+		{"socket", unix.EPERM, conds(equal(0, unix.AF_INET6), low(1, kind, unix.SOCK_RAW))},
+	}
+}
+
 // noUnixSockets is a filter beside a jail's own. A pair is born connected and
 // stays, but one of datagrams (SOCK_RAW is another word for it) could be
 // connected anew, or sent from, to any socket with a name.

@@ -49,7 +49,9 @@ func jail(name, weak string, outer bool) filter {
 		f.rules = append(f.rules, refuse(unix.EPERM, "keyctl")...)
 	}
 	f.rules = append(f.rules, personalities()...)
-	return kernelAlone(f, outer)
+	f = kernelAlone(f, outer)
+	f.rules = append(f.rules, pings()...)
+	return f
 }
 
 // kernelAlone adds what is refused in every jail, observed or not, without asking

@@ -11,7 +11,7 @@ import (
 
 // A jail that is observed has its refusals in two filters. What would do harm
 // outside, or is no more than an argument away from it, stays refused by the
-// kernel alone: sockets, typing, the setuid bit, core limits, ABIs, numbers that
+// kernel alone: sockets of other families, typing, the setuid bit, core limits, ABIs, numbers that
 // nobody reviewed. What a process without capabilities could do little with is
 // notified to a process outside, which knows one answer for it, EPERM, and which
 // gone means ENOSYS. Both kinds together are what a jail is refused otherwise.
@@ -23,7 +23,7 @@ func notified() []group {
 	return []group{
 		{"-", refuse(0, kernelCode...)}, {"-", refuse(0, wholeNode...)}, {"-", refuse(0, memoryPolicy...)},
 		{"-", refuse(0, handles...)}, {"-", refuse(0, rings...)}, {"-", refuse(0, unseen...)},
-		{"-", refuse(0, keyrings...)}, {"-", refuse(0, "keyctl")}, {"-", personalities()},
+		{"-", refuse(0, keyrings...)}, {"-", refuse(0, "keyctl")}, {"-", personalities()}, {"-", pings()},
 		{weakPtrace, refuse(0, tracing...)},
 		{weakNested, refuse(0, mounts...)}, {weakNested, refuse(0, namespaces...)},
 		{weakNested, refuse(0, hostNames...)}, {weakNested, newNamespaces()},
