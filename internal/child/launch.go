@@ -10,6 +10,7 @@ type Launch struct {
 	Argv   [][]byte
 	Env    [][]byte // KEY=VALUE
 	Cwd    string
+	Home   string // the jail's own, for what is copied into it; empty for nothing
 	UID    uint32
 	GID    uint32
 	Groups []uint32

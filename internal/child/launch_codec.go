@@ -32,6 +32,7 @@ func EncodeLaunch(l *Launch) ([]byte, error) {
 	b := []byte(launchMagic)
 	b = putBytes(b, []byte(l.Exec))
 	b = putBytes(b, []byte(l.Cwd))
+	b = putBytes(b, []byte(l.Home))
 	b = putBytes(b, []byte(l.Filter))
 	b = putList(b, l.Argv)
 	b = putList(b, l.Env)
@@ -75,6 +76,7 @@ func DecodeLaunch(b []byte) (*Launch, error) {
 	l := &Launch{
 		Exec:   string(r.bytes()),
 		Cwd:    string(r.bytes()),
+		Home:   string(r.bytes()),
 		Filter: string(r.bytes()),
 		Argv:   r.list(),
 		Env:    r.list(),
@@ -114,13 +116,13 @@ func (l *Launch) Check() error {
 	switch {
 	case l.UID == 0 || l.GID == 0:
 		return errors.New("a jailed command never runs as uid 0 or gid 0")
-	case !path.IsAbs(l.Exec) || !path.IsAbs(l.Cwd):
-		return errors.New("executable and working directory must be absolute paths")
+	case !path.IsAbs(l.Exec) || !path.IsAbs(l.Cwd) || l.Home != "" && !path.IsAbs(l.Home):
+		return errors.New("executable, working directory and home must be absolute paths")
 	case len(l.Argv) == 0:
 		return errors.New("the argument list is empty")
 	case len(l.Groups) > launchGroups || len(l.Limits) > launchLimits:
 		return errors.New("too many groups or limits")
-	case hasNUL([]byte(l.Exec)) || hasNUL([]byte(l.Cwd)) || anyNUL(l.Argv) || anyNUL(l.Env):
+	case hasNUL([]byte(l.Exec)) || hasNUL([]byte(l.Cwd)) || hasNUL([]byte(l.Home)) || anyNUL(l.Argv) || anyNUL(l.Env):
 		return errors.New("a path, argument or variable holds a NUL byte")
 	}
 	if l.Wall > WallNone || len(l.Places) > launchPlaces || slices.ContainsFunc(l.Places, func(p Place) bool { return !p.ok() }) {

@@ -368,6 +368,9 @@ func (x *execution) launch(places []child.Place, backend jail.Backend) (*os.File
 		UID: oci.User.UID, GID: oci.User.GID, Groups: oci.User.AdditionalGids, TTY: p.TTY != nil, Filter: filterName(p.Spec),
 		Wall: wallMode(p.Spec), Places: places,
 	}
+	if len(p.Spec.Rules) > 0 && !p.Spec.Bare() {
+		l.Home = policy.ScratchHome(p.User)
+	}
 	limits, err := rlimits(oci.Rlimits)
 	if err != nil {
 		return nil, nil, err

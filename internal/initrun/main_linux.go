@@ -46,7 +46,7 @@ func run(files []int) *child.StartError {
 		return failed
 	}
 	steps := []func(*child.Launch) *child.StartError{
-		reset, becomeCaller, verify, wall, filter, stdio, enter,
+		reset, becomeCaller, verify, wall, database, filter, stdio, enter,
 	}
 	for _, step := range steps {
 		if failed := step(l); failed != nil {

@@ -8,8 +8,8 @@
 // more than the CA bundle, because it stands in the way of every command.
 //
 // Every trust store of any distribution (the PEM bundle under its names, the
-// directory of subject hashes, Java's key store, p11-kit's anchors, the policies of
-// browsers) is given with the jail's CA added, and Environment names the variables
+// directory of subject hashes, Java's key store, NSS's database, p11-kit's anchors,
+// the policies of browsers) is given with the jail's CA added, and Environment names the variables
 // for clients that bring their own roots. A file of a vendor's JDK, outside of
 // /etc, is covered by the jail's.
 package trust

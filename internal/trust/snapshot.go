@@ -16,6 +16,7 @@ type Node struct {
 	java     bool     // the node has a JDK
 	jdks     []string // stores of JDKs that are files of their own
 	hashFree int      // first number free under subjectHash
+	nssKeys  []byte   // a database without keys; nil where the node has no NSS
 	stamp    stamp
 }
 
@@ -32,6 +33,9 @@ func snapshot(root string) (*Node, error) {
 	}
 	n.bundle, n.keyStore = bundle, newKeyStore(roots)
 	n.java, n.jdks = r.java()
+	if n.nssKeys, err = r.nssKeys(); err != nil {
+		return nil, err
+	}
 	certs, hashFree := r.certificates(roots)
 	n.hashFree = hashFree
 	n.storeLinks(&n.tree)

@@ -64,8 +64,8 @@ func (n *Node) storeLinks(t *Tree) {
 	browserLinks(t)
 }
 
-// stores adds the trust stores: one bundle under all its names, Java's store where
-// somebody may read it, the browsers' policy. Without a CA there is no network
+// stores adds the trust stores: one bundle under all its names, Java's store and
+// NSS's database where somebody may read it, the browsers' policy. Without a CA there is no network
 // either: the bundle then holds the node's roots alone, and Java has no store.
 func (n *Node) stores(t *Tree, in Input) error {
 	bundle, ca := n.bundle, in.CADER
@@ -75,7 +75,10 @@ func (n *Node) stores(t *Tree, in Input) error {
 		t.file(caFile, cert)
 	}
 	t.file(bundleFile, bundle)
-	if err := browsers(t, ca); err != nil || ca == nil || !n.java && !in.OwnJava {
+	if err := browsers(t, ca); err != nil || ca == nil {
+		return err
+	}
+	if err := n.nss(t, ca); err != nil || !n.java && !in.OwnJava {
 		return err
 	}
 	store, err := n.keyStore.finish(ca)
