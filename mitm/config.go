@@ -72,7 +72,7 @@ type Event struct {
 	Binding   int // index of the binding that decorates, -1 for none
 	Decision  audit.Decision
 	Code      audit.Code
-	Status    int        // of the reply; 0 where there was none
+	Status    int        // of the reply, or the number of a client's alert; 0 where there was none
 	Address   netip.Addr // that the guard refused to dial
 	BytesIn   uint64     // body bytes towards the jail
 	BytesOut  uint64     // body bytes from the jail

@@ -78,9 +78,9 @@ func (p *Proxy) dispatch(ctx context.Context, conn *replayed, proto protocol, at
 		if p.passUnread(ctx, conn, a) {
 			return
 		}
-		tc, code := p.handshake(ctx, conn, a)
+		tc, code, alert := p.handshake(ctx, conn, a)
 		if code != "" {
-			p.note(at, a, code)
+			p.noteAlert(at, a, code, alert)
 			return
 		}
 		p.serveTLS(ctx, tc, a)

@@ -132,7 +132,7 @@ func TestA51_ClientThatRefusesOurCA(t *testing.T) {
 		t.Fatal("a client with the system's roots trusts us")
 	}
 	e := r.audit.await(t, opened, func(e Event) bool { return e.Code == audit.CodeTLSClient })
-	if e.Authority.String() != "api.test:443" || e.Decision != audit.Deny {
+	if e.Authority.String() != "api.test:443" || e.Decision != audit.Deny || e.Status != 42 { // bad_certificate
 		t.Errorf("recorded %+v", e)
 	}
 }

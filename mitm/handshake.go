@@ -62,34 +62,46 @@ func sniMatches(name string, a egress.Authority) bool {
 }
 
 // handshake makes conn a TLS connection for a, or returns the code that says why
-// there is none.
-func (p *Proxy) handshake(ctx context.Context, conn net.Conn, a egress.Authority) (*tls.Conn, audit.Code) {
+// there is none, with the number of the client's alert where that was it.
+func (p *Proxy) handshake(ctx context.Context, conn net.Conn, a egress.Authority) (tc *tls.Conn, code audit.Code, alert int) {
 	config, err := p.leaves.config(a)
 	if err != nil {
-		return nil, audit.CodeTLS
+		return nil, audit.CodeTLS, 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
-	tc := tls.Server(&cork{Conn: conn}, config)
+	tc = tls.Server(&cork{Conn: conn}, config)
 	if err := tc.HandshakeContext(ctx); err != nil {
-		return nil, handshakeCode(tc, a, err)
+		code, alert = handshakeCode(tc, a, err)
+		return nil, code, alert
 	}
 	// A resumed session did not ask for a certificate, so its name is checked here.
 	if !sniMatches(tc.ConnectionState().ServerName, a) {
-		return nil, audit.CodeAuthority
+		return nil, audit.CodeAuthority, 0
 	}
-	return tc, ""
+	return tc, "", 0
 }
 
 // handshakeCode tells a client that refused our certificate from one that asked
 // for another name and from one that is merely broken.
-func handshakeCode(tc *tls.Conn, a egress.Authority, err error) audit.Code {
+func handshakeCode(tc *tls.Conn, a egress.Authority, err error) (code audit.Code, alert int) {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "remote error" {
-		return audit.CodeTLSClient
+		return audit.CodeTLSClient, alertNumber(op.Err)
 	}
 	if !sniMatches(tc.ConnectionState().ServerName, a) {
-		return audit.CodeAuthority
+		return audit.CodeAuthority, 0
 	}
-	return audit.CodeTLS
+	return audit.CodeTLS, 0
+}
+
+// alertNumber is the number of an alert (RFC 8446 section 6), of which crypto/tls
+// exports the words alone.
+func alertNumber(alert error) int {
+	for n := range 256 {
+		if tls.AlertError(n).Error() == alert.Error() {
+			return n
+		}
+	}
+	return 0
 }

@@ -190,8 +190,15 @@ func (p *Proxy) flooded(conn net.Conn) {
 // note records a connection that was closed without an answer. Beyond the
 // refusal rate it is not recorded again: the first of a flood says it all.
 func (p *Proxy) note(at netip.AddrPort, a egress.Authority, code audit.Code) {
+	p.noteAlert(at, a, code, 0)
+}
+
+// noteAlert does so with the number of the client's alert, 0 for none.
+func (p *Proxy) noteAlert(at netip.AddrPort, a egress.Authority, code audit.Code, alert int) {
 	if p.refusals.take() {
-		p.record(p.ctx, connectEvent(at, a, code))
+		e := connectEvent(at, a, code)
+		e.Status = alert
+		p.record(p.ctx, e)
 	}
 }
 

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"crypto/tls"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func (j *liveJail) record(e wire.Event) (audit.Record, error) {
 func what(r audit.Record) string {
 	switch {
 	case r.Kind == audit.KindPacket:
-		return r.Method + " " + r.Authority
+		return strings.TrimSuffix(r.Method+" "+r.Authority, " ")
 	case r.Kind == audit.KindDNS || r.Kind == audit.KindConnect || r.Method == "":
 		return r.Authority
 	}
@@ -125,6 +126,8 @@ func reason(spec *jail.Spec, e wire.Event) string {
 		if !unruled {
 			return "no rule names this port; on this node, whose kernel has no sk_lookup, such connections are refused at once"
 		}
+	case audit.CodeTLSClient:
+		return untrusting(e.Status)
 	case audit.CodePrivate:
 		if e.Address.IsValid() {
 			return fmt.Sprintf("%s is %s, a private address", hostOf(e.Authority), e.Address)
@@ -140,6 +143,19 @@ func reason(spec *jail.Spec, e wire.Event) string {
 		return text
 	}
 	return string(e.Code)
+}
+
+// untrusting says what a client's alert in the handshake means (RFC 8446 section 6).
+func untrusting(alert uint16) string {
+	const none, badCertificate, certificateUnknown, unknownCA = 0, 42, 46, 48
+	text, _ := strings.CutPrefix(tls.AlertError(min(alert, 255)).Error(), "tls: ")
+	switch {
+	case alert == none:
+		return reasons[audit.CodeTLSClient]
+	case alert >= badCertificate && alert <= certificateUnknown, alert == unknownCA:
+		return reasons[audit.CodeTLSClient] + " (its alert: " + text + ")"
+	}
+	return "the client broke the handshake off (its alert: " + text + ")"
 }
 
 // hostOf is the host of an authority that the egress process named.

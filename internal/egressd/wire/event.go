@@ -45,7 +45,7 @@ type Event struct {
 	Kind       audit.Kind
 	Decision   audit.Decision
 	Code       audit.Code
-	Status     uint16 // HTTP status, 0 when there was none
+	Status     uint16 // HTTP status, of CodeTLSClient the alert's number; 0 when there was none
 	BytesIn    uint64
 	BytesOut   uint64
 	Millis     uint32
