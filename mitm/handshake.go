@@ -70,7 +70,10 @@ func (p *Proxy) handshake(ctx context.Context, conn net.Conn, a egress.Authority
 	}
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
-	tc = tls.Server(&cork{Conn: conn}, config)
+	pace := &paced{Conn: conn, ctx: ctx, turns: p.turns}
+	defer pace.over()
+	below := &cork{Conn: pace}
+	tc = tls.Server(below, config)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		code, alert = handshakeCode(tc, a, err)
 		return nil, code, alert
@@ -79,6 +82,7 @@ func (p *Proxy) handshake(ctx context.Context, conn net.Conn, a egress.Authority
 	if !sniMatches(tc.ConnectionState().ServerName, a) {
 		return nil, audit.CodeAuthority, 0
 	}
+	below.Conn = conn
 	return tc, "", 0
 }
 

@@ -31,6 +31,7 @@ type Proxy struct {
 	audit    Auditor
 	serveDNS func(net.Conn)
 	leaves   *leaves
+	turns    turns
 	admit    func(host string) error
 	tunnels  func() *explicit.Front // made for the first that asks
 	refusals *bucket
@@ -63,6 +64,7 @@ func New(cfg Config) (*Proxy, error) {
 		names:     cfg.Names,
 		audit:     cfg.Audit,
 		serveDNS:  cfg.DNS,
+		turns:     newTurns(),
 		refusals:  newBucket(refusalBurst, refusalRate),
 		ctx:       ctx,
 		cancel:    cancel,
