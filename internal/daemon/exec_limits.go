@@ -2,6 +2,9 @@ package daemon
 
 import (
 	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/audit"
@@ -27,6 +30,10 @@ func (x *execution) overLimit(exit *api.Exit) {
 		exit.Limits = "pids"
 		exit.Reason = fmt.Sprintf("refused %d times to start a process: limit %d processes", used.PidsDenied, limits.Pids)
 		exit.Fix = fmt.Sprintf("--pids %d", 2*limits.Pids)
+	case limits.FileSize > 0 && exit.Code == tooLarge:
+		exit.Limits = "file_size"
+		exit.Reason = fmt.Sprintf("killed: a file was to be larger than the limit of %s", jail.FormatSize(limits.FileSize))
+		exit.Fix = fmt.Sprintf("limits: {file_size: %dMiB}", (2*limits.FileSize+1<<20-1)>>20)
 	default:
 		return
 	}
@@ -35,6 +42,10 @@ func (x *execution) overLimit(exit *api.Exit) {
 		exit.Reason, exit.Fix = "", ""
 	}
 }
+
+// tooLarge is how a command ends that wrote past the largest file it may have, and a
+// shell that ran it.
+const tooLarge = 128 + int(unix.SIGXFSZ)
 
 // besides says how much swap there is besides the memory.
 func besides(swap int64) string {
@@ -47,10 +58,14 @@ func besides(swap int64) string {
 // limited records that a command ran into a limit, and says so with the record's
 // id.
 func (x *execution) limited(exit *api.Exit) {
+	fix := exit.Fix
+	if strings.HasPrefix(fix, "--") {
+		fix += ", or limits: in the policy, which a flag only narrows"
+	}
 	rec := audit.Record{
 		Kind: audit.KindDenial, Decision: audit.Deny, Code: string(audit.CodeLimit), Jail: x.j.id.String(), UID: x.j.owner,
 		Policy: x.plan.Spec.Policy.Name, Origin: x.plan.Spec.Policy.Origin, Argv0: audit.Escape(string(x.plan.Argv[0])),
-		Reason: exit.Reason, Fix: exit.Fix + ", or limits: in the policy, which a flag only narrows",
+		Reason: exit.Reason, Fix: fix,
 	}
 	if written, err := x.m.auditor.own(rec); err == nil {
 		rec = written

@@ -279,7 +279,7 @@ func (x *execution) layout(node *etc, grants []jail.OpenGrant) (stage.Layout, er
 	inside := user
 	inside.Groups = spec.OCI.Process.User.AdditionalGids
 	tree, err := node.compose(trust.Input{
-		CADER: env.answer.CADER, User: inside, Home: home, Shell: "/bin/sh", Git: x.opened.Reply.Git,
+		Jail: x.j.id.String(), CADER: env.answer.CADER, User: inside, Home: home, Shell: "/bin/sh", Git: x.opened.Reply.Git,
 		GitHosts: gitHosts(spec.Bindings, x.j.policy.Load().dropped), Policy: policy.Inside(spec), OwnJava: x.opened.Reply.OwnJava,
 	})
 	if err != nil {

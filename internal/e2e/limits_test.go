@@ -34,8 +34,10 @@ limits: {memory: 256MiB, pids: 64, open_files: 32, file_size: 1MiB, scratch: 4Mi
 		"time, and a command that ignores SIGTERM": {[]string{"--timeout", "300ms", "--", "sh", "-c", "trap '' TERM; sleep 60 & wait; sleep 60"}, 124,
 			"stopped: time limit 300ms"},
 		"open files": {[]string{"--policy", "small", "--", "sh", "-c", "ulimit -n; ulimit -n 64"}, 2, "ulimit"},
-		"file size":  {[]string{"--policy", "small", "--", "sh", "-c", "head -c 2000000 /dev/zero > /tmp/x"}, 153, ""},
-		"scratch":    {[]string{"--policy", "small", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7; do head -c 1000000 /dev/zero > /tmp/$i || exit 7; done"}, 7, "No space left"},
+		"file size": {[]string{"--policy", "small", "--", "sh", "-c", "head -c 2000000 /dev/zero > /tmp/x"}, 153,
+			"killed: a file was to be larger than the limit of 1 MiB\nhint: limits: {file_size: 2MiB}\n"},
+		"file size of a shell that goes on": {[]string{"--policy", "small", "--", "sh", "-c", "dd if=/dev/zero of=/tmp/x bs=2M count=1; exit 3"}, 3, ""},
+		"scratch":                           {[]string{"--policy", "small", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7; do head -c 1000000 /dev/zero > /tmp/$i || exit 7; done"}, 7, "No space left"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := n.Exec(t, c.args...).Want(t, c.exit)

@@ -52,6 +52,12 @@ func TestCommandsOfASessionShareFiles(t *testing.T) {
 	if want := "home\ntmp\nshm\n0\n" + id + "\n"; o.Stdout != want {
 		t.Errorf("the second command saw:\n%swant:\n%s", o.Stdout, want)
 	}
+	machine := "cat /etc/machine-id"
+	first, second, other := n.in(t, id, machine).Stdout, n.in(t, id, machine).Stdout, n.Exec(t, "--", "sh", "-c", machine).Stdout
+	node, _ := os.ReadFile("/etc/machine-id") // not every node has one
+	if len(first) != 33 || first != second || first == other || first == string(node) {
+		t.Errorf("the jail is machine %q and %q, another %q, the node %q", first, second, other, node)
+	}
 	if o := n.Exec(t, "--", "sh", "-c", "ls -A ~ /tmp | grep -c '^[ab]$'"); o.Stdout != "0\n" {
 		t.Errorf("another jail sees files of the session: %s", o.Stdout)
 	}

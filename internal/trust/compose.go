@@ -1,7 +1,7 @@
 package trust
 
 import (
-	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 
 	"github.com/omnijail/omnijail/internal/jail"
@@ -9,6 +9,7 @@ import (
 
 // Input is what one jail adds to the node's part.
 type Input struct {
+	Jail     string // its id, from which its machine-id follows
 	CADER    []byte // the jail's CA certificate, opaque; nil where there is no network
 	User     jail.User
 	Groups   []Group // names for User.GID and User.Groups; others are called g<gid>
@@ -52,7 +53,7 @@ func (n *Node) Compose(in Input) (Tree, error) {
 	t.file("/etc/hosts", []byte(hosts))
 	t.file("/etc/hostname", []byte(hostname+"\n"))
 	t.file("/etc/resolv.conf", []byte(resolvConf))
-	t.file("/etc/machine-id", machineID())
+	t.file("/etc/machine-id", machineID(in.Jail))
 	t.file("/etc/gitconfig", gitConfig(in.Git, in.GitHosts))
 	t.file(policyFile, in.Policy)
 	if err := n.stores(&t, in); err != nil {
@@ -61,9 +62,9 @@ func (n *Node) Compose(in Input) (Tree, error) {
 	return t, nil
 }
 
-// machineID is random: the node's own would name the node.
-func machineID() []byte {
-	var b [16]byte
-	rand.Read(b[:]) // never fails since Go 1.24
-	return append(hex.AppendEncode(nil, b[:]), '\n')
+// machineID is the same for every command of a jail, whose id is random: the node's
+// own would name the node.
+func machineID(id string) []byte {
+	sum := sha256.Sum256([]byte("machine-id of jail " + id))
+	return append(hex.AppendEncode(nil, sum[:16]), '\n')
 }
