@@ -14,6 +14,13 @@ type Error struct {
 	Fix       string     `json:"fix,omitempty"`
 	ID        string     `json:"id,omitempty"`
 	Positions []Position `json:"positions,omitempty"` // of a policy's errors
+	Wants     *Wants     `json:"wants,omitempty"`     // of a request that asked
+}
+
+// Wants are the names of variables that a policy would have of the client's.
+type Wants struct {
+	Context []string `json:"context,omitempty"`
+	Secrets []string `json:"secrets,omitempty"` // as sealed memfds
 }
 
 // Position is one error of a policy document.

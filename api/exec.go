@@ -17,6 +17,9 @@ type ExecRequest struct {
 	// and that a credential command needs; the daemon picks from it by name.
 	Env     map[string]string `json:"env,omitempty"`
 	Context map[string]string `json:"context,omitempty"`
+	// Ask has a policy of the daemon's that wants more of that environment refuse
+	// with a Wants, in place of a question before each request.
+	Ask bool `json:"ask,omitempty"`
 
 	// Policy is a JSON string (a name) or an object (a flattened document).
 	// Absent: the daemon's default policy.

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -122,8 +124,11 @@ func (g *globals) changeTo(ctx context.Context, arg string) (api.PolicyChange, [
 		}
 	}
 	needs := &environment{}
-	var raw json.RawMessage
-	if raw, err = sendPolicy(ctx, g, arg, cwd, needs); err != nil {
+	raw, theirs, err := g.sendPolicy(arg, cwd, needs)
+	if err == nil && theirs {
+		err = g.needsOf(ctx, raw, needs)
+	}
+	if err != nil {
 		return none, nil, err
 	}
 	var env api.ExecRequest
@@ -133,6 +138,26 @@ func (g *globals) changeTo(ctx context.Context, arg string) (api.PolicyChange, [
 		return none, nil, err
 	}
 	return api.PolicyChange{Policy: raw, Context: env.Context, SecretFDs: env.SecretFDs}, secrets, nil
+}
+
+// needsOf asks the daemon what a policy of its own needs: the one that name, a JSON
+// string, says, or its default.
+func (g *globals) needsOf(ctx context.Context, name json.RawMessage, needs *environment) error {
+	called := "default"
+	if name != nil {
+		if err := json.Unmarshal(name, &called); err != nil {
+			return err
+		}
+	}
+	var p api.Policy
+	err := g.client().Get(ctx, "/v1/policies/"+url.PathEscape(called), nil, &p)
+	var refused *api.Error
+	if name == nil && errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+		return nil // it has none, and then the preset "offline", which needs nothing
+	}
+	needs.pass = slices.Concat(needs.pass, p.Passthrough, p.CommandEnv)
+	needs.secrets = append(needs.secrets, p.SecretEnv...)
+	return err
 }
 
 // changeText says what changes, what opens most first.

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
-	"net/url"
 	"os"
 	"os/user"
 	"slices"
@@ -39,7 +36,7 @@ func library() policy.Library {
 
 // choosePolicy finds the policy, refuses one that was not trusted, and adds to
 // req what the policy needs of this environment.
-func choosePolicy(ctx context.Context, g *globals, f *execFlags, req *api.ExecRequest) (json.RawMessage, error) {
+func choosePolicy(g *globals, f *execFlags, req *api.ExecRequest) (json.RawMessage, error) {
 	cwd := req.Cwd
 	if cwd == "" {
 		cwd = string(req.CwdB64)
@@ -50,24 +47,28 @@ func choosePolicy(ctx context.Context, g *globals, f *execFlags, req *api.ExecRe
 			needs.add(doc)
 		}
 	}
-	raw, err := sendPolicy(ctx, g, f.policy, cwd, needs)
+	raw, theirs, err := g.sendPolicy(f.policy, cwd, needs)
 	if err != nil {
 		return nil, err
 	}
 	needs.fill(req)
+	req.Ask = theirs
 	return raw, nil
 }
 
-// sendPolicy returns what travels: a name where the daemon has the policy, else
-// the flattened document.
-func sendPolicy(ctx context.Context, g *globals, arg, cwd string, needs *environment) (json.RawMessage, error) {
+// sendPolicy returns what travels: the flattened document, or nothing or a name
+// where the daemon has the policy, which is theirs then: what it needs is not known
+// here.
+func (g *globals) sendPolicy(arg, cwd string, needs *environment) (raw json.RawMessage, theirs bool, err error) {
+	needs.add(&policy.Document{})
 	lib := library()
 	if _, err := lib.Find(arg, cwd); err != nil && !policy.IsFile(arg) && policy.ValidName(arg) {
-		return askDaemon(ctx, g, arg, needs) // the daemon may know a folder that we do not
+		raw, err = json.Marshal(arg) // the daemon may know a folder that we do not
+		return raw, true, err
 	}
 	found, flat, doc, err := lib.ForExec(arg, cwd, policy.Trust{Path: policy.TrustPath(homeDir())})
 	if err != nil {
-		return nil, policyErrors(err)
+		return nil, false, policyErrors(err)
 	}
 	for _, s := range found.Shadowed {
 		if !g.quiet {
@@ -77,38 +78,38 @@ func sendPolicy(ctx context.Context, g *globals, arg, cwd string, needs *environ
 	switch {
 	case flat != nil:
 		needs.add(doc)
-		return json.Marshal(flat)
+		raw, err = json.Marshal(flat)
 	case found.Kind == policy.Builtin && arg != "":
 		needs.add(doc)
-		return json.Marshal(found.Name)
+		raw, err = json.Marshal(found.Name)
 	case found.Kind == policy.Builtin: // none that we can see: the daemon's default decides
-		return askDaemon(ctx, g, "", needs)
+		theirs = true
+	default:
+		theirs = true
+		raw, err = json.Marshal(found.Name)
 	}
-	return askDaemon(ctx, g, found.Name, needs)
+	return raw, theirs, err
 }
 
-// askDaemon names a policy that the daemon has; the empty name is its default.
-func askDaemon(ctx context.Context, g *globals, name string, needs *environment) (json.RawMessage, error) {
-	path := "/v1/policies/" + url.PathEscape(name)
-	if name == "" {
-		path = "/v1/policies/default"
-	}
-	var p api.Policy
-	err := g.client().Get(ctx, path, nil, &p)
-	var refused *api.Error
-	if name == "" && errors.As(err, &refused) && refused.Status == http.StatusNotFound {
-		doc, err := policy.Preset(offline) // no default there
-		if err == nil {
-			needs.add(doc)
+// withEnvironment sends req by start, once more with what the policy wants of this
+// environment where it turns out to want more.
+func withEnvironment(req api.ExecRequest, start func(api.ExecRequest, []*os.File) (*api.Session, error)) (*api.Session, error) {
+	for {
+		secrets, err := openSecrets(&req)
+		if err != nil {
+			return nil, err
 		}
-		return nil, err
+		s, err := start(req, secrets)
+		for _, f := range secrets {
+			f.Close()
+		}
+		var refused *api.Error
+		if !req.Ask || !errors.As(err, &refused) || refused.Wants == nil {
+			return s, err
+		}
+		req.Ask = false
+		(&environment{pass: refused.Wants.Context, secrets: refused.Wants.Secrets}).fill(&req)
 	}
-	if err != nil {
-		return nil, err
-	}
-	needs.pass = slices.Concat(needs.pass, p.Passthrough, p.CommandEnv)
-	needs.secrets = append(needs.secrets, p.SecretEnv...)
-	return json.Marshal(p.Name)
 }
 
 // environment is what a policy wants of the client's own.
@@ -123,7 +124,9 @@ func (e *environment) add(doc *policy.Document) {
 }
 
 func (e *environment) fill(req *api.ExecRequest) {
-	req.Context = map[string]string{}
+	if req.Context == nil {
+		req.Context = map[string]string{}
+	}
 	names := append(e.pass, "HOME", "PATH") // for ~ and for finding the command
 	for _, kv := range os.Environ() {
 		name, value, _ := strings.Cut(kv, "=")

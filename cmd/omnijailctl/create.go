@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -48,21 +49,16 @@ func runCreate(ctx context.Context, g *globals, f *execFlags, argv []string) err
 			return err
 		}
 	}
-	if req.Policy, err = choosePolicy(ctx, g, f, &req); err != nil {
+	if req.Policy, err = choosePolicy(g, f, &req); err != nil {
 		return err
 	}
 	if f.tty {
 		req.TTY = terminalSize()
 	}
-	secrets, err := openSecrets(&req)
-	if err != nil {
-		return err
-	}
 	r := &run{g: g}
-	r.s, err = g.client().Create(ctx, req, secrets)
-	for _, s := range secrets {
-		s.Close()
-	}
+	r.s, err = withEnvironment(req, func(req api.ExecRequest, secrets []*os.File) (*api.Session, error) {
+		return g.client().Create(ctx, req, secrets)
+	})
 	if err != nil {
 		return err
 	}

@@ -136,3 +136,54 @@ func TestWhatIsAsked(t *testing.T) {
 		t.Errorf("asked %+v", got)
 	}
 }
+
+// TestAPolicyOfTheDaemonsIsAskedWithTheRequest wants nothing sent that the policy does
+// not want, and what it wants sent at the second request.
+func TestAPolicyOfTheDaemonsIsAskedWithTheRequest(t *testing.T) {
+	p := newPerson(t)
+	first, second := make(chan api.ExecRequest, 1), make(chan api.ExecRequest, 1)
+	values := make(chan string, 1)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/exec", func(w http.ResponseWriter, r *http.Request) {
+		if len(first) == 0 {
+			var req api.ExecRequest
+			json.NewDecoder(r.Body).Decode(&req)
+			first <- req
+			refused := api.Refuse(http.StatusPreconditionRequired, "environment", "more")
+			refused.Wants = &api.Wants{Context: []string{"GIVEN", "UNSET"}, Secrets: []string{"TOKEN"}}
+			w.WriteHeader(refused.Status)
+			json.NewEncoder(w).Encode(map[string]any{"error": refused})
+			return
+		}
+		e, err := apitest.Accept(w, r)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer e.Close()
+		var req api.ExecRequest
+		json.Unmarshal(e.Request, &req)
+		var value [16]byte
+		n, _ := e.Files[3].ReadAt(value[:], 0)
+		second <- req
+		values <- string(value[:n])
+		for _, file := range e.Files {
+			file.Close()
+		}
+		e.Send(api.Event{Exit: &api.Exit{}})
+	})
+	p.env = append(p.env, "OMNIJAIL_SOCKET="+apitest.Serve(t, mux), "GIVEN=1", "UNASKED=2", "TOKEN=secret")
+	if _, stderr, code := output(t, p.shell("omnijailctl exec --policy theirs -- true")); code != 0 {
+		t.Fatalf("exit %d, %s", code, stderr)
+	}
+	if got := <-first; !got.Ask || got.Context["GIVEN"] != "" || got.Context["PATH"] == "" || len(got.SecretFDs) != 0 {
+		t.Errorf("asked %+v", got)
+	}
+	got := <-second
+	if got.Ask || got.Context["GIVEN"] != "1" || got.Context["UNASKED"] != "" || got.Context["PATH"] == "" || len(got.SecretFDs) != 1 {
+		t.Errorf("asked %+v", got)
+	}
+	if value := <-values; value != "secret" {
+		t.Errorf("the value is %q", value)
+	}
+}

@@ -61,7 +61,7 @@ func (r *run) start(ctx context.Context, f *execFlags, argv []string) error {
 			return err
 		}
 	}
-	if req.Policy, err = choosePolicy(ctx, r.g, f, &req); err != nil {
+	if req.Policy, err = choosePolicy(r.g, f, &req); err != nil {
 		return err
 	}
 	if r.std, err = openStdio(f.ttyMode()); err != nil {
@@ -71,14 +71,9 @@ func (r *run) start(ctx context.Context, f *execFlags, argv []string) error {
 	if r.std.tty {
 		req.TTY = terminalSize()
 	}
-	secrets, err := openSecrets(&req)
-	if err != nil {
-		return err
-	}
-	r.s, err = r.g.client().Exec(ctx, req, r.std.pass, secrets)
-	for _, f := range secrets {
-		f.Close()
-	}
+	r.s, err = withEnvironment(req, func(req api.ExecRequest, secrets []*os.File) (*api.Session, error) {
+		return r.g.client().Exec(ctx, req, r.std.pass, secrets)
+	})
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,10 @@ func (d *Document) PassNames() []string {
 	return out
 }
 
+// AlwaysPassed reports whether every policy has name of the client's environment: a
+// client need not be asked for it.
+func AlwaysPassed(name string) bool { return slices.Contains(contextNames, name) }
+
 // CommandNames returns the names that the document's credential commands get
 // from the client's environment.
 func (d *Document) CommandNames() []string {

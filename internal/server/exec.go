@@ -64,6 +64,11 @@ func (s *Server) plan(req *api.ExecRequest, c *caller, facts policy.Facts, sessi
 	if refused != nil {
 		return nil, refused
 	}
+	if req.Ask {
+		if refused := wants(doc, req); refused != nil {
+			return nil, refused
+		}
+	}
 	for _, p := range req.Add.Presets {
 		if !c.access.MayUse(p, false) {
 			return nil, api.Refuse(http.StatusForbidden, "policy_access", "your access does not include preset %q", p)
@@ -85,6 +90,23 @@ func (s *Server) plan(req *api.ExecRequest, c *caller, facts policy.Facts, sessi
 		Caller: c.Caller, Epoch: c.epoch, Confined: c.confined, MaxJails: c.access.Jails, MaxCache: int64(c.access.Cache), User: user, Document: doc, Request: asked, Spec: spec, Argv: argv, Cwd: cwd,
 		Context: req.Context, SecretFDs: req.SecretFDs, TTY: req.TTY,
 	}, nil
+}
+
+// wants refuses a request that asked, where doc lists variables of the client's that
+// it does not have.
+func wants(doc *policy.Document, req *api.ExecRequest) *api.Error {
+	w := api.Wants{Context: slices.Concat(doc.PassNames(), doc.CommandNames()), Secrets: doc.EnvSources()}
+	w.Context = slices.DeleteFunc(w.Context, func(name string) bool {
+		_, sent := req.Context[name]
+		return sent || policy.AlwaysPassed(name)
+	})
+	w.Secrets = slices.DeleteFunc(w.Secrets, func(name string) bool { return slices.Contains(req.SecretFDs, name) })
+	if len(w.Context) == 0 && len(w.Secrets) == 0 {
+		return nil
+	}
+	refused := api.Refuse(http.StatusPreconditionRequired, "environment", "policy %q wants variables of the client's that the request lacks", doc.Ref.Name)
+	refused.Wants = &w
+	return refused
 }
 
 // limits are what a request asks for. They only ever narrow a policy's.
