@@ -46,25 +46,10 @@ func TestKilledDaemonLeavesNothing(t *testing.T) {
 				s := newScene(t, n, uid)
 				p.reach(s, t)
 				n.Kill(t)
-				// A scout that does not run keeps the client's connection until it is swept.
-				ended := sync.OnceFunc(func() { s.run.finish(t).WantReason(t, "omnijaild ended before the command did") })
-				if s.scout.pid == 0 {
-					ended()
-				}
 				if p.name == "the command at work" {
 					s.command.wait(t) // at once, without any help
 				}
-				if after == "cleanup" {
-					if out, err := n.cleanup(); err != nil {
-						t.Fatalf("%v: %s", err, out)
-					}
-					none(t, "cgroups", n.groupsLeft(t))
-					ended()
-					s.gone(t)
-				}
-				n.Start(t)
-				ended()
-				s.gone(t)
+				s.daemonKilled(t, after == "cleanup", "omnijaild ended before the command did")
 				same(t, "the run directory", run, n.runDir(t))
 				n.Run(t, s.ctl("true")).Want(t, 0)
 			})
@@ -87,22 +72,54 @@ func TestKilledPartEndsTheExec(t *testing.T) {
 			ok := t.Run(name+", "+p.name, func(t *testing.T) {
 				s := newScene(t, n, uid)
 				p.reach(s, t)
-				v := s.process(name)
-				v.signal(t, unix.SIGKILL)
-				v.wait(t)
-				s.resume(t)
-				s.ended(t, name)
-				if got := s.groups.removed(t, "jail-"); got != s.jail {
-					t.Errorf("%s was removed, want %s", got, s.jail)
-				}
-				s.gone(t)
-				n.Run(t, s.ctl("true")).Want(t, 0)
+				s.partKilled(t, name, func() { s.ended(t, name) })
 			})
 			if !ok {
 				return
 			}
 		}
 	}
+}
+
+// daemonKilled sees what the daemon had under way go after its death: by its cleanup,
+// where that is called, else with the next start. says is what the client is told.
+func (s *scene) daemonKilled(t *testing.T, cleanup bool, says string) {
+	t.Helper()
+	// A scout that does not run keeps the client's connection until it is swept.
+	ended := sync.OnceFunc(func() { s.run.finish(t).WantReason(t, says) })
+	if s.scout.pid == 0 {
+		ended()
+	}
+	if cleanup {
+		if out, err := s.n.cleanup(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		none(t, "cgroups", s.n.groupsLeft(t))
+		ended()
+		s.gone(t)
+	}
+	s.n.Start(t)
+	ended()
+	s.gone(t)
+}
+
+// partKilled kills one process of the scene and sees all others go. The daemon lives
+// on, which ended looks at first.
+func (s *scene) partKilled(t *testing.T, name string, ended func()) {
+	t.Helper()
+	v := s.process(name)
+	v.signal(t, unix.SIGKILL)
+	v.wait(t)
+	if name == "bwrap" && s.command.pid != 0 {
+		s.command.wait(t) // which dies with it
+	}
+	s.resume(t)
+	ended()
+	if got := s.groups.removed(t, "jail-"); got != s.jail {
+		t.Errorf("%s was removed, want %s", got, s.jail)
+	}
+	s.gone(t)
+	s.n.Run(t, s.ctl("true")).Want(t, 0)
 }
 
 func (s *scene) process(name string) pidfd {

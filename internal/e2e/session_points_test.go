@@ -1,11 +1,6 @@
 package e2e
 
-import (
-	"sync"
-	"testing"
-
-	"golang.org/x/sys/unix"
-)
+import "testing"
 
 // creation are the moments of a session's creation, of one with a command of its
 // own: it is made of the same processes as an exec, and a client that waits.
@@ -39,22 +34,7 @@ func TestADaemonKilledAtACreationLeavesNothing(t *testing.T) {
 			s := newCreation(t, n, uint32(3300+i))
 			p.reach(s, t)
 			n.Kill(t)
-			// A scout that does not run keeps the client's connection until it is swept.
-			ended := sync.OnceFunc(func() { s.run.finish(t).WantReason(t, "omnijaild ended before the jail was made") })
-			if s.scout.pid == 0 {
-				ended()
-			}
-			if i%2 == 0 {
-				if out, err := n.cleanup(); err != nil {
-					t.Fatalf("%v: %s", err, out)
-				}
-				none(t, "cgroups", n.groupsLeft(t))
-				ended()
-				s.gone(t)
-			}
-			n.Start(t)
-			ended()
-			s.gone(t)
+			s.daemonKilled(t, i%2 == 0, "omnijaild ended before the jail was made")
 			same(t, "the run directory", run, n.runDir(t))
 			n.Run(t, Ctl{UID: s.uid, Args: []string{"ls"}}).Want(t, 0)
 			n.Run(t, s.ctl("true")).Want(t, 0)
@@ -78,23 +58,13 @@ func TestAPartKilledAtACreationEndsIt(t *testing.T) {
 			ok := t.Run(name+", "+p.name, func(t *testing.T) {
 				s := newCreation(t, n, uid)
 				p.reach(s, t)
-				v := s.process(name)
-				v.signal(t, unix.SIGKILL)
-				v.wait(t)
-				if name == "bwrap" && p.name == "init at ready" {
-					s.command.wait(t) // which dies with it
-				}
-				s.resume(t)
-				if o := s.run.finish(t); name == "omnijailctl" {
-					o.Want(t, 128+9)
-				} else {
-					o.WantReason(t, "egress process", "open as uid", "jail")
-				}
-				if got := s.groups.removed(t, "jail-"); got != s.jail {
-					t.Errorf("%s was removed, want %s", got, s.jail)
-				}
-				s.gone(t)
-				n.Run(t, s.ctl("true")).Want(t, 0)
+				s.partKilled(t, name, func() {
+					if o := s.run.finish(t); name == "omnijailctl" {
+						o.Want(t, 128+9)
+					} else {
+						o.WantReason(t, "egress process", "open as uid", "jail")
+					}
+				})
 			})
 			if !ok {
 				return

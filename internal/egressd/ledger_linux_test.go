@@ -12,16 +12,25 @@ import (
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 )
 
-// TestS22_NothingGoesOnWithoutItsRecord plays a daemon that does not write.
-func TestS22_NothingGoesOnWithoutItsRecord(t *testing.T) {
+// newTestLedger returns a ledger and the daemon's end of its socket.
+func newTestLedger(t *testing.T) (l *ledger, daemon *wire.Conn) {
+	t.Helper()
 	d, e, err := wire.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}
-	daemon, _ := wire.NewConn(d)
+	daemon, _ = wire.NewConn(d)
 	conn, _ := wire.NewConn(e)
-	defer conn.Close()
-	l := newLedger(conn)
+	t.Cleanup(func() {
+		daemon.Close()
+		conn.Close()
+	})
+	return newLedger(conn), daemon
+}
+
+// TestS22_NothingGoesOnWithoutItsRecord plays a daemon that does not write.
+func TestS22_NothingGoesOnWithoutItsRecord(t *testing.T) {
+	l, daemon := newTestLedger(t)
 
 	asked := make(chan wire.Event)
 	go func() {
@@ -34,7 +43,6 @@ func TestS22_NothingGoesOnWithoutItsRecord(t *testing.T) {
 			asked <- m.(wire.Event)
 		}
 	}()
-	defer daemon.Close()
 	try := func(ctx context.Context, answer func(wire.Event)) (string, error) {
 		done := make(chan struct{})
 		go func() { defer close(done); answer(<-asked) }()
@@ -73,14 +81,7 @@ func TestS22_NothingGoesOnWithoutItsRecord(t *testing.T) {
 }
 
 func TestManyRecordsAreMatchedToTheirOwnAck(t *testing.T) {
-	d, e, err := wire.Pair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	daemon, _ := wire.NewConn(d)
-	conn, _ := wire.NewConn(e)
-	defer conn.Close()
-	l := newLedger(conn)
+	l, daemon := newTestLedger(t)
 	const n = 200
 	ids := make(map[string]string) // path by id
 	go func() {
@@ -119,15 +120,7 @@ func TestManyRecordsAreMatchedToTheirOwnAck(t *testing.T) {
 // TestS22_AnEndGoesAlongAndIsNotLost: the end of a request goes with the next
 // record, and before whatever is answered when its jail is taken back.
 func TestS22_AnEndGoesAlongAndIsNotLost(t *testing.T) {
-	d, e, err := wire.Pair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	daemon, _ := wire.NewConn(d)
-	conn, _ := wire.NewConn(e)
-	defer daemon.Close()
-	defer conn.Close()
-	l := newLedger(conn)
+	l, daemon := newTestLedger(t)
 	r := &rig{t: t, conn: daemon}
 	const many = 3 * wire.MaxEvents
 	for range many {
@@ -147,7 +140,7 @@ func TestS22_AnEndGoesAlongAndIsNotLost(t *testing.T) {
 	}
 	l.note(request("/last"))
 	l.flush()
-	conn.SendMessage(wire.Answer{Seq: 1})
+	l.conn.SendMessage(wire.Answer{Seq: 1})
 	if e, ok := r.receive().(wire.Event); !ok || e.Path != "/last" {
 		t.Errorf("before the answer came %+v", e)
 	}
@@ -156,17 +149,8 @@ func TestS22_AnEndGoesAlongAndIsNotLost(t *testing.T) {
 // watched is an auditor of refused names and the daemon's end of its socket.
 func watched(t *testing.T, ctx context.Context) (*notices, *rig) {
 	t.Helper()
-	d, e, err := wire.Pair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	daemon, _ := wire.NewConn(d)
-	conn, _ := wire.NewConn(e)
-	t.Cleanup(func() {
-		daemon.Close()
-		conn.Close()
-	})
-	return (&auditor{ledger: newLedger(conn), jail: testJail}).watch(ctx), &rig{t: t, conn: daemon}
+	l, daemon := newTestLedger(t)
+	return (&auditor{ledger: l, jail: testJail}).watch(ctx), &rig{t: t, conn: daemon}
 }
 
 // TestRefusedNamesAreToldOnce: a jail that asks for a name again and again fills
