@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"encoding/xml"
 	"net/http"
 	"strings"
 	"testing"
@@ -32,6 +33,15 @@ func TestS24_Answer(t *testing.T) {
 		{"a page in a browser", http.Header{"Sec-Fetch-Dest": {"document"}, "Accept": {"text/html,*/*;q=0.8"}}, formPlain},
 		{"a script's request in a browser", http.Header{"Sec-Fetch-Dest": {"empty"}, "Accept": {"*/*"}}, formJSON},
 		{"npm", http.Header{"User-Agent": {"npm/11.19.1 node/v20.20.2 linux x64"}, "Accept": {"application/json"}}, formNPM},
+		{"S3", http.Header{"User-Agent": {"aws-cli/1.22 Python/3.11 Linux/6 botocore/1.23"}}, formXML},
+		{"S3, by another program", http.Header{"User-Agent": {"Boto3/1.34 md/Botocore#1.34"}}, formXML},
+		{"S3's kin", http.Header{"User-Agent": {"MinIO (linux; amd64) minio-go/v7"}}, formXML},
+		{"Azure's storage", http.Header{"X-Ms-Version": {"2023-11-03"}}, formXML},
+		{"XML alone", http.Header{"Accept": {"application/xml"}}, formXML},
+		{"XML among others", http.Header{"Accept": {"application/xml, */*"}}, formJSON},
+		{"STS", http.Header{"User-Agent": {"aws-sdk-go-v2/1.30"}, "Content-Type": {"application/x-www-form-urlencoded; charset=utf-8"}}, formQuery},
+		{"DynamoDB", http.Header{"User-Agent": {"aws-sdk-go-v2/1.30"}, "X-Amz-Target": {"DynamoDB_20120810.ListTables"}}, formJSON},
+		{"a form of anybody's", http.Header{"User-Agent": {"curl/7.88"}, "Content-Type": {"application/x-www-form-urlencoded"}}, formJSON},
 		{"pnpm", http.Header{"User-Agent": {"pnpm/9.15.9 npm/? node/v20.20.2 linux x64"}, "Accept": {"*/*"}}, formNPM},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -58,6 +68,10 @@ func TestS24_Answer(t *testing.T) {
 				}
 				return
 			}
+			if tt.form == formXML || tt.form == formQuery {
+				checkXML(t, h, body, tt.form)
+				return
+			}
 			if tt.form == formNPM {
 				var got struct {
 					Error  string
@@ -79,6 +93,30 @@ func TestS24_Answer(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
+	}
+}
+
+// checkXML holds that a parser of XML finds what S3's clients show.
+func checkXML(t *testing.T, h http.Header, body string, f form) {
+	t.Helper()
+	type fields struct{ Code, Message, RequestId string }
+	var got struct {
+		XMLName xml.Name
+		fields
+		Error fields
+	}
+	if err := xml.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	name, e := "Error", got.fields
+	if f == formQuery {
+		name, e = "ErrorResponse", got.Error
+	}
+	if got.XMLName.Local != name || e.Code != "no_rule" || e.RequestId != "0000002a" || !strings.Contains(e.Message, "ask the owner: omnijailctl why 0000002a") {
+		t.Errorf("%+v", got)
+	}
+	if h.Get("Content-Type") != "application/xml" || strings.ContainsAny(body, "\x1b") {
+		t.Errorf("%v %q", h, body)
 	}
 }
 

@@ -3,6 +3,7 @@ package mitm
 import (
 	"bufio"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -54,6 +55,10 @@ func (a answer) body(f form) (contentType string, body []byte) {
 	if f == formPlain {
 		return "text/plain; charset=utf-8", fmt.Appendf(nil, "omnijail: %s\n%s\n", a.reason, a.ask())
 	}
+	message := "omnijail: " + a.reason + "; " + a.ask()
+	if f == formXML || f == formQuery {
+		return "application/xml", a.xml(message, f)
+	}
 	type detail struct {
 		Code   audit.Code `json:"code"`
 		Reason string     `json:"reason"`
@@ -61,7 +66,7 @@ func (a answer) body(f form) (contentType string, body []byte) {
 		ID     string     `json:"id"`
 		Ask    string     `json:"ask"`
 	}
-	message, d := "omnijail: "+a.reason+"; "+a.ask(), detail{a.code, a.reason, a.rule, a.id, a.ask()}
+	d := detail{a.code, a.reason, a.rule, a.id, a.ask()}
 	var shape any = struct {
 		Message string `json:"message"`
 		Error   detail `json:"error"`
@@ -77,6 +82,29 @@ func (a answer) body(f form) (contentType string, body []byte) {
 		panic(fmt.Sprintf("omnijail: internal error: refusal does not encode: %v", err))
 	}
 	return "application/json", append(body, '\n')
+}
+
+// xml is the answer as S3 words one, or as the services do that answer a form.
+func (a answer) xml(message string, f form) []byte {
+	type fields struct {
+		XMLName   xml.Name   `xml:"Error"`
+		Code      audit.Code `xml:"Code"`
+		Message   string     `xml:"Message"`
+		Rule      string     `xml:"Rule"`
+		RequestID string     `xml:"RequestId"`
+	}
+	var shape any = fields{Code: a.code, Message: message, Rule: a.rule, RequestID: a.id}
+	if f == formQuery {
+		shape = struct {
+			XMLName xml.Name `xml:"ErrorResponse"`
+			Error   any
+		}{Error: shape}
+	}
+	body, err := xml.Marshal(shape)
+	if err != nil {
+		panic(fmt.Sprintf("omnijail: internal error: refusal does not encode: %v", err))
+	}
+	return append([]byte(xml.Header), append(body, '\n')...)
 }
 
 // maxPhrase bounds the words of a status line, in bytes.

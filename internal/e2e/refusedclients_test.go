@@ -40,6 +40,9 @@ var refused = []struct {
 	{"go", `GO111MODULE=on GOFLAGS=-mod=mod GONOSUMDB='*' GOTOOLCHAIN=local GOPROXY=https://registry.example.test/go go list -m -versions mod.example/x`, "GET registry.example.test/go/mod.example/x/@v/list", shown, `"GET registry.example.test/open", clients.yaml:3`},
 	{"cargo", `CARGO_UNSTABLE_SPARSE_REGISTRY=true RUSTC_BOOTSTRAP=1 /usr/bin/cargo search greet --index sparse+https://registry.example.test/cargo/`, "GET registry.example.test/cargo/config.json", shown, `"GET registry.example.test/open", clients.yaml:3`},
 	{"kubectl", `kubectl --token x --server https://api.example.test get --raw /x`, "GET api.example.test/x", shown, `"GET api.example.test/open", clients.yaml:7`},
+	{"aws, XML", `AWS_EC2_METADATA_DISABLED=true aws --no-sign-request --region x-1 --endpoint-url https://api.example.test s3api list-buckets`, "GET api.example.test/", shown, `"GET api.example.test/open", clients.yaml:7`},
+	{"aws, JSON", `AWS_EC2_METADATA_DISABLED=true aws --no-sign-request --region x-1 --endpoint-url https://api.example.test dynamodb list-tables`, "POST api.example.test/", shown, `"GET api.example.test/open", clients.yaml:7`},
+	{"aws, query", `AWS_EC2_METADATA_DISABLED=true aws --no-sign-request --region x-1 --endpoint-url https://api.example.test sts get-caller-identity`, "POST api.example.test/", shown, `"GET api.example.test/open", clients.yaml:7`},
 	{"Chromium", chromium + ` https://api.example.test/x 2>/dev/null; exit 1`, "GET api.example.test/x", shown, `"GET api.example.test/open", clients.yaml:7`},
 }
 
@@ -100,5 +103,7 @@ func notOurs(stderr string) string {
 	return b.String()
 }
 
-// unescape undoes JSON's and HTML's ways with a quotation mark.
-func unescape(s string) string { return strings.NewReplacer(`\"`, `"`, "&quot;", `"`).Replace(s) }
+// unescape undoes JSON's, HTML's and XML's ways with a quotation mark.
+func unescape(s string) string {
+	return strings.NewReplacer(`\"`, `"`, "&quot;", `"`, "&#34;", `"`).Replace(s)
+}
