@@ -56,6 +56,10 @@ func TestLinksOfSecretNamesHideWhereTheyLead(t *testing.T) {
 	symlink(t, "conf/shown", w+"/.pypirc")
 	symlink(t, "keys", w+"/.ssh")
 	symlink(t, "../other/login", w+"/.netrc")
+	write(t, w, "conf/chain", 0o600, "SECRET=5")
+	symlink(t, w+"/via", w+"/.env.chain")
+	symlink(t, "dir/chain", w+"/via")
+	symlink(t, "conf", w+"/dir")
 	symlink(t, "nowhere", w+"/.npmrc")
 	symlink(t, ".aws", w+"/.aws")
 	symlink(t, "/etc/hostname", w+"/.pgpass")
@@ -63,16 +67,25 @@ func TestLinksOfSecretNamesHideWhereTheyLead(t *testing.T) {
 	r := request(dir)
 	r.View.Secret = []string{".env", ".env.*", ".netrc", ".npmrc", ".pypirc", ".ssh", ".aws", ".pgpass"}
 	r.View.Visible = []string{".pypirc"}
+	r.View.Grants[0].Write, r.View.CwdWrite = false, false
 	r.View.Grants = append(r.View.Grants, jail.Grant{Path: dir + "/other", Write: true})
 	o := mustOpen(t, r)
 	for _, g := range o.Reply.Grants {
-		want := map[string][]string{w: {"conf/absolute", "conf/prod", "keys"}, dir + "/other": {"login"}}[g.Path]
+		want := map[string][]string{w: {"conf/absolute", "conf/chain", "conf/prod", "keys"}, dir + "/other": {"login"}}[g.Path]
 		if got := slices.Sorted(slices.Values(names(g.Masked))); !slices.Equal(got, want) {
 			t.Errorf("%s: masked %q, want %q", g.Path, got, want)
 		}
 	}
-	if hidden := slices.Sorted(slices.Values(o.Reply.Hidden)); !slices.Equal(hidden, []string{".env", ".env.local", ".netrc", ".ssh"}) {
+	if hidden := slices.Sorted(slices.Values(o.Reply.Hidden)); !slices.Equal(hidden, []string{".env", ".env.chain", ".env.local", ".netrc", ".ssh"}) {
 		t.Errorf("hidden in cwd: %q", hidden)
+	}
+	if got := slices.Sorted(slices.Values(names(grantOf(t, o, w).ReadOnly))); len(got) != 0 {
+		t.Errorf("where nothing is written, %q is kept as it is", got)
+	}
+	r.View.Grants[0].Write, r.View.CwdWrite = true, true
+	want := []string{".aws", ".env", ".env.chain", ".env.local", ".netrc", ".npmrc", ".pgpass", ".ssh", "dir", "via"}
+	if got := slices.Sorted(slices.Values(names(grantOf(t, mustOpen(t, r), w).ReadOnly))); !slices.Equal(got, want) {
+		t.Errorf("the links that are kept as they are: %q, want %q", got, want)
 	}
 	r.View.Grants = append(r.View.Grants, jail.Grant{Path: w + "/conf/prod"})
 	for _, g := range mustOpen(t, r).Reply.Grants {
@@ -80,6 +93,17 @@ func TestLinksOfSecretNamesHideWhereTheyLead(t *testing.T) {
 			t.Error("what is granted by its own name is hidden")
 		}
 	}
+}
+
+func grantOf(t *testing.T, o *Opened, path string) jail.OpenGrant {
+	t.Helper()
+	for _, g := range o.Reply.Grants {
+		if g.Path == path {
+			return g
+		}
+	}
+	t.Fatalf("%s is not granted", path)
+	return jail.OpenGrant{}
 }
 
 func TestDotScanRefusesWhatItCannotKeep(t *testing.T) {

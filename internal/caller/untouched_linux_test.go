@@ -36,7 +36,7 @@ func TestS08_NothingOutsideTheGrantIsTouched(t *testing.T) {
 		mkdir(t, dir, "w")
 		plant(rt, t, w, out, 0)
 		r := request(dir)
-		r.View.Visible = []string{".git"}
+		r.View.Visible, r.View.Secret = []string{".git"}, []string{".env"}
 		r.View.ReadOnly = []string{".vscode"}
 		o, err := Open(context.Background(), Options{Child: c, Request: r})
 		if err == nil {
@@ -51,7 +51,7 @@ func TestS08_NothingOutsideTheGrantIsTouched(t *testing.T) {
 
 // plant fills dir with what a command could leave there.
 func plant(rt *rapid.T, t *testing.T, dir, out string, depth int) {
-	name := rapid.SampledFrom([]string{".git", ".git", "HEAD", "objects", "refs", "config", "hooks", "commondir", "gitdir", "modules", "worktrees", "info", "attributes", "rebase-merge", ".vscode", "a"})
+	name := rapid.SampledFrom([]string{".git", ".git", "HEAD", "objects", "refs", "config", "hooks", "commondir", "gitdir", "modules", "worktrees", "info", "attributes", "rebase-merge", ".vscode", ".env", "a"})
 	target := rapid.SampledFrom([]string{out, out + "/hooks", out + "/config", out + "/.vscode/t", "../../out", "..", ".", "a", ".git", "/", "hooks", "../out/config"})
 	for range rapid.IntRange(0, 6).Draw(rt, "entries") {
 		p, to := filepath.Join(dir, name.Draw(rt, "name")), target.Draw(rt, "target")

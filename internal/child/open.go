@@ -33,6 +33,11 @@ type OpenReply struct {
 	Doors []string `json:"doors,omitempty"`
 	// Shared are directories of installed files that are hard links.
 	Shared []string `json:"shared,omitempty"`
+	// Repository is the .git around Cwd where git in the jail finds no repository.
+	Repository string `json:"repository,omitempty"`
+	// Linked says that it is a file, of a worktree or submodule, whose repository is
+	// not granted.
+	Linked bool `json:"linked,omitempty"`
 	// Exposed are those of the grants that no policy named: the command needs them.
 	Exposed []string `json:"exposed,omitempty"`
 	// OwnJava says that the command may run a JDK with a store of its own.

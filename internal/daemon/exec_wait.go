@@ -103,6 +103,9 @@ func (x *execution) guesses() {
 	if gitConfigClosed(x.opened.Reply.Grants) && writesGitConfig(x.plan.Argv) {
 		x.events.note(closedGitConfig())
 	}
+	if text, hint := unseenRepository(x.opened.Reply, x.plan.Argv); text != "" {
+		x.events.note(text, hint)
+	}
 	if len(x.doors) > 0 {
 		x.tell(hiddenDoors(x.doors))
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
@@ -32,4 +33,23 @@ func writesGitConfig(argv [][]byte) bool {
 func closedGitConfig() (text, hint string) {
 	return "git's configuration is read-only in the jail, since git outside runs programs that it names",
 		"run what writes it (git remote add, git push -u, git config) outside, or with weaken: [git_config]"
+}
+
+// withGit are lines that may be git's.
+var withGit = regexp.MustCompile(`\bgit\b`)
+
+// unseenRepository says to a command of git's that failed that its repository is not
+// in the jail. There is nothing to say of other commands. What the .git file of a
+// worktree names is for git to say: a jail may have written it.
+func unseenRepository(r jail.OpenReply, argv [][]byte) (text, hint string) {
+	switch {
+	case r.Repository == "" || !withGit.Match(bytes.Join(argv, []byte(" "))):
+		return "", ""
+	case r.Linked:
+		return "the repository of this worktree or submodule lies outside of what the jail sees",
+			`git rev-parse --git-common-dir (outside) names it; if it is the one you mean: omnijailctl exec --write THAT -- …`
+	}
+	top := path.Dir(r.Repository)
+	return "the git repository of this directory is " + audit.Escape(top) + ", which the jail does not see",
+		"omnijailctl exec --cwd " + audit.ShellQuote(top) + " -- …"
 }

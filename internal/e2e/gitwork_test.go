@@ -114,3 +114,31 @@ func weakenFor(words ...string) map[string]any {
 		"groups": []string{strconv.Itoa(socketGID)}, "policies": []string{"own", "*"}, "weaken": words,
 	}}}
 }
+
+// In a worktree or submodule whose repository is not granted git finds none, and so it
+// does below the top of one. A command of git's is told so. What a .git file names is
+// not: a jail could have written it.
+func TestGitIsToldOfARepositoryThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	n := NewNode(t, Options{NoLab: true})
+	dir := n.repositories(t)
+	n.outside(t, dir, "mkdir -p ws/deep/down; git -C ws worktree add -q deep/nested -b nested")
+	const linked = "git rev-parse --git-common-dir (outside)"
+	for cwd, want := range map[string]struct{ hint, grant string }{
+		"tree": {linked, "ws/.git"}, "ws/deep/nested": {linked, "ws/.git"}, "ws/sub": {linked, "ws/.git/modules/sub"},
+		"ws/deep/down": {"omnijailctl exec --cwd '" + dir + "/ws' -- …", ""},
+	} {
+		run := func(args ...string) Output {
+			return n.Run(t, Ctl{UID: Alice, Dir: filepath.Join(dir, cwd), Args: append([]string{"exec", "--write", "."}, args...)})
+		}
+		if o := run("--", "git", "status"); o.Exit != 128 || !strings.Contains(o.Stderr, "\nhint: "+want.hint) {
+			t.Errorf("%s: exit %d, want the hint %q\n%s", cwd, o.Exit, want.hint, o.Stderr)
+		}
+		if o := run("--", "false"); strings.Contains(o.Stderr, "repository") {
+			t.Errorf("%s: another command is told: %s", cwd, o.Stderr)
+		}
+		if want.grant != "" {
+			run("--write", filepath.Join(dir, want.grant), "--", "git", "status").Want(t, 0)
+		}
+	}
+}

@@ -159,7 +159,7 @@ func TestASecretBehindALinkIsHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, flags := range [][]string{{}, {"--write", "."}, {"--backend", alone, "--write", "."}} {
-		args := append(append([]string{"exec"}, flags...), "--", "sh", "-c", "cat .env conf/prod conf/x; echo evil > conf/prod; mv conf gone; false")
+		args := append(append([]string{"exec"}, flags...), "--", "sh", "-c", "cat .env conf/prod conf/x; echo evil > conf/prod; mv conf gone; rm -f .env; ln -sf conf/x .env; mv .env gone; false")
 		o := n.Run(t, Ctl{UID: Alice, Dir: dir, Args: args}).Want(t, 1)
 		if o.Stdout != "open" || !strings.Contains(o.Stderr, "hidden in this directory: .env\n") {
 			t.Errorf("%v: %q\n%s", flags, o.Stdout, o.Stderr)

@@ -153,13 +153,7 @@ func (s *session) protectPath(p string) error {
 // one that it was granted by, and what p is called there; nil if it is not
 // writable, or hidden.
 func (s *session) writableAt(p string) (g *grant, n string) {
-	for _, at := range s.grants {
-		for _, root := range append([]string{at.path}, at.asked...) {
-			if rel, ok := below(root, p); ok {
-				g, n = at, rel
-			}
-		}
-	}
+	g, n = s.innermost(p)
 	if g == nil || !g.write {
 		return nil, ""
 	}

@@ -90,6 +90,7 @@ func (s *session) open() (reply child.OpenReply, files []*os.File, err error) {
 		reply.Pins = append(reply.Pins, p.path)
 		files = append(files, p.file)
 	}
+	reply.Repository, reply.Linked = s.repository()
 	reply.Cwd, reply.Hidden, reply.Notes, reply.Exposed, reply.Doors, reply.Shared = s.cwd, s.hidden, s.notes, s.exposed, s.doors, s.shared
 	return reply, append(append(files, stdio...), secrets...), nil
 }
