@@ -35,7 +35,7 @@ func TestS26_NothingOfTheNodeIsVisible(t *testing.T) {
 		ls -A /run; ls -A /run/omnijail; ls -A /var 2>/dev/null; ls -A /sys
 		cat /etc/shadow /etc/sudoers /etc/gshadow /etc/ssl/private/* /etc/hostname 2>/dev/null
 		find / -xdev -perm /6000 -type f -writable 2>/dev/null; cat own`)
-	wantLines(t, out, "omnijail", "bundle.pem", "ca.pem", "cacerts", "chromium.json", "policy.json", "devices", "omnijail", "mine")
+	wantLines(t, out, "omnijail", "bundle.pem", "ca.pem", "cacerts", "chromium.json", "nssdb", "policy.json", "devices", "omnijail", "mine")
 	for _, p := range []string{"/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/latency_stats"} {
 		if o := n.Exec(t, "--", "sh", "-c", "head -c 1 "+p+" | wc -c; echo b > "+p); !strings.HasPrefix(o.Stdout, "0") || o.Exit == 0 {
 			t.Errorf("%s: %q, exit %d", p, o.Stdout, o.Exit)
