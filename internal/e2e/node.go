@@ -75,7 +75,8 @@ var build struct {
 // raceVariable has the daemon of each Node run under the race detector.
 const raceVariable = "OMNIJAIL_E2E_RACE"
 
-// programs builds the three programs once, static, as they are shipped.
+// programs builds the three programs once, static, as they are shipped, and the
+// manual beside them.
 func programs() (string, error) {
 	build.Do(func() {
 		build.dir, build.err = os.MkdirTemp("", "omnijail-e2e-bin-")
@@ -89,11 +90,26 @@ func programs() (string, error) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			build.err = fmt.Errorf("build: %w\n%s", err, out)
 		}
+		if build.err == nil {
+			build.err = manual(build.dir + "/man")
+		}
 		if build.err == nil && os.Getenv(raceVariable) != "" {
 			build.err = racing(build.dir)
 		}
 	})
 	return build.dir, build.err
+}
+
+func manual(dir string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "run", "-tags", "man", "./cmd/omnijailctl", "man", dir)
+	cmd.Dir = "../.."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("manual: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // racing builds the daemon anew, for the race detector; static, since the egress
