@@ -5,7 +5,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/config"
@@ -88,6 +91,23 @@ func systemDirs() (dirs []policy.SystemDir) {
 			}
 		}
 		dirs = append(dirs, d)
+	}
+	return append(dirs, nixStore()...)
+}
+
+// nixStore is where everything lies on NixOS, and what Nix installs elsewhere: all of
+// it, which any user of the node may read. One that is a user's own is no part of the
+// node.
+func nixStore() []policy.SystemDir {
+	const store, current = "/nix/store", "/run/current-system"
+	var st unix.Stat_t
+	if err := unix.Lstat(store, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Uid != 0 || st.Mode&unix.S_IWOTH != 0 {
+		return nil
+	}
+	dirs := []policy.SystemDir{{Path: store}}
+	// What PATH leads to on NixOS.
+	if to, err := os.Readlink(current); err == nil && strings.HasPrefix(to, store+"/") {
+		dirs = append(dirs, policy.SystemDir{Path: current, Link: to})
 	}
 	return dirs
 }

@@ -102,3 +102,44 @@ func TestS20_ToolchainsOfAHome(t *testing.T) {
 		t.Errorf("an environment that the jail may write: exit %d\n%s", o.Exit, o.Stderr)
 	}
 }
+
+// nixRoot makes a store, a profile and a system as Nix has them: everything is a link
+// into the store, scripts name their interpreter there.
+const nixRoot = `set -e
+cd /; mkdir -p nix/store/aaa-say/bin nix/store/bbb-sh/bin nix/store/ccc-env/sw nix/var/nix/profiles
+cp /bin/echo nix/store/aaa-say/bin/say
+cp /bin/sh nix/store/bbb-sh/bin/sh
+ln -s /nix/store/aaa-say/bin nix/store/ccc-env/bin
+ln -s /nix/store/aaa-say/bin nix/store/ccc-env/sw/bin
+printf '#!/nix/store/bbb-sh/bin/sh\nexec say script "$@"\n' >nix/store/aaa-say/bin/tool
+chmod +x nix/store/aaa-say/bin/tool
+ln -s /nix/store/ccc-env nix/var/nix/profiles/alice
+ln -s /nix/var/nix/profiles/alice /home/alice/.nix-profile
+ln -s /nix/store/ccc-env /run/current-system
+ln -s /nix/store/aaa-say/bin/say /usr/local/bin/farm
+systemctl restart omnijaild
+`
+
+// Where a node has a store of Nix's, programs from it run, by whatever links they are
+// found. A store that is a user's own is no part of the node.
+func TestAStoreOfNixIsShown(t *testing.T) {
+	m := installed(t)
+	m.addPerson(t, "alice")
+	m.Run(t, "sh", "-c", nixRoot).Want(t, 0)
+	const path = "cd project; PATH=~/.nix-profile/bin:/run/current-system/sw/bin:$PATH; export PATH; "
+	for command, want := range map[string]string{
+		"omnijailctl exec -- say ok":  "ok",
+		"omnijailctl exec -- farm ok": "ok",
+		"omnijailctl exec -- tool ok": "script ok",
+		"omnijailctl exec --write . -- sh -c 'say ok; touch /nix/store/x || true'": "ok",
+		"omnijailctl exec -- sh -c 'ls /nix /run; readlink /run/current-system'":   "store\n/run:\ncurrent-system\nomnijail\n/nix/store/ccc-env",
+	} {
+		if o := m.Types(t, "alice", path+command); o.Exit != 0 || strings.TrimSpace(strings.ReplaceAll(o.Stdout, "/nix:\n", "")) != strings.ReplaceAll(want, "store\n/run", "store\n\n/run") {
+			t.Errorf("%s: exit %d, %q, want %q\n%s", command, o.Exit, o.Stdout, want, o.Stderr)
+		}
+	}
+	m.Run(t, "sh", "-c", "test ! -e /nix/store/x && chown alice /nix/store && systemctl restart omnijaild").Want(t, 0)
+	if o := m.Types(t, "alice", path+"omnijailctl exec -- say ok"); o.Exit != 126 || !strings.Contains(o.Stderr, "read_paths: [/nix/store/aaa-say") {
+		t.Errorf("a store of the user's own: exit %d, %s%s", o.Exit, o.Stdout, o.Stderr)
+	}
+}
