@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"crypto/rand"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // TestOneGibibyteThroughAPipeEachWay sends blocks that differ through cat, whose
@@ -145,5 +148,62 @@ func TestS02_ATerminalOnStderrIsNotGiven(t *testing.T) {
 	shown, _ := io.ReadAll(master) // ends with EIO: no slave is open
 	if !strings.Contains(string(shown), "visible") {
 		t.Errorf("on the terminal: %q", shown)
+	}
+}
+
+// halfClosed answers when it has read all that comes, ends its own side, and reads on.
+const halfClosed = `import os, socket, sys
+s = socket.socket(fileno=0)
+def read(until):
+    got = b""
+    while not got.endswith(until):
+        more = s.recv(100)
+        if not more: break
+        got += more
+    return got
+s.sendall(b"first " + read(b"\n"))
+s.shutdown(socket.SHUT_WR)
+sys.stderr.write("then %r\n" % read(b"never"))
+`
+
+// Each side of a donated stream can say that it has no more to say, and still hear.
+func TestHalfCloseIsKept(t *testing.T) {
+	t.Parallel()
+	n := NewNode(t, Options{NoLab: true})
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := os.NewFile(uintptr(pair[1]), "theirs")
+	near := os.NewFile(uintptr(pair[0]), "ours")
+	ours, err := net.FileConn(near)
+	near.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	cmd := n.Command(t, Ctl{UID: Alice, Args: append([]string{"exec", "--"}, "python3", "-c", halfClosed)})
+	var errs syncBuffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	ours.SetDeadline(time.Now().Add(hang))
+	if _, err := ours.Write([]byte("question\n")); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(ours) // ends with the command's side
+	if err != nil || string(answer) != "first question\n" {
+		t.Errorf("answered %q, %v\n%s", answer, err, errs.String())
+	}
+	if _, err := ours.Write([]byte("more")); err != nil {
+		t.Fatal(err)
+	}
+	if err := ours.(*net.UnixConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(errs.String(), "then b'more'") {
+		t.Errorf("%v: %s", err, errs.String())
 	}
 }
