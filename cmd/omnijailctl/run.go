@@ -125,14 +125,8 @@ func (r *run) wait() error {
 
 func (r *run) show(ev api.Event) {
 	switch {
-	case ev.Started != nil && r.g.verbose:
-		r.line(fmt.Sprintf("jail %s, %s, policy %s", ev.Started.Jail, ev.Started.Backend, ev.Started.Policy))
-		for _, p := range ev.Started.Exposed {
-			r.line("shown for the command, read-only: " + p)
-		}
-		for _, n := range ev.Started.Notes {
-			r.line(n)
-		}
+	case ev.Started != nil:
+		r.started(ev.Started)
 	case ev.Denied != nil && !r.g.quiet:
 		text, hints := denied(ev.Denied)
 		if text == r.said {
@@ -146,6 +140,24 @@ func (r *run) show(ev api.Event) {
 	case ev.Note != nil && !r.g.quiet:
 		r.line(ev.Note.Text)
 		r.hint(ev.Note.Hint)
+	}
+}
+
+// started says what no policy named and the command sees all the same, and on demand
+// all else.
+func (r *run) started(s *api.Started) {
+	if r.g.verbose {
+		r.line(fmt.Sprintf("jail %s, %s, policy %s", s.Jail, s.Backend, s.Policy))
+	}
+	for _, p := range s.Exposed {
+		if !r.g.quiet {
+			r.line("shown for the command, read-only: " + p)
+		}
+	}
+	for _, n := range s.Notes {
+		if r.g.verbose {
+			r.line(n)
+		}
 	}
 }
 

@@ -70,19 +70,19 @@ func TestS20_ToolchainsOfAHome(t *testing.T) {
 
 	const path = "PATH=~/.nvm/versions/node/v20/bin:~/.pyenv/shims:~/.cargo/bin:~/.local/share/mise/installs/jq/1/bin:~/.sdkman/candidates/maven/current/bin:~/go/bin:~/.local/bin:$PATH; export PATH; cd project; "
 	for command, want := range map[string]string{
-		"omnijailctl exec -v -- .venv/bin/python -c 'import sys; print(sys.prefix)'":      "/home/alice/project/.venv",
-		"omnijailctl exec -v -- .venv/bin/tool":                                           "script of /home/alice/project/.venv",
-		"omnijailctl exec -v -- python3.0 -c 'print(3)'":                                  "3",
-		"omnijailctl exec -v -- npm ok":                                                   "/home/alice/.nvm/versions/node/v20/bin/npm ok",
-		"omnijailctl exec -v -- ruff ok":                                                  "ok",
-		"omnijailctl exec -v -- cargo -A ~/.cargo":                                        "bin",
-		"omnijailctl exec -v -- jq ok":                                                    "ok",
-		"omnijailctl exec -v -- mvn ok":                                                   "ok",
-		"omnijailctl exec -v --read ~/data -- mvn ok":                                     "ok",
-		"omnijailctl exec -v --policy alone --read ~/data -- mvn ok":                      "ok",
-		"omnijailctl exec -v -- go1.0 ok":                                                 "ok",
-		"omnijailctl exec -v -- vendor ok":                                                "ok",
-		"omnijailctl exec -v --write . --read ~/.local/share/uv/python -- .venv/bin/tool": "script of /home/alice/project/.venv",
+		"omnijailctl exec -- .venv/bin/python -c 'import sys; print(sys.prefix)'":      "/home/alice/project/.venv",
+		"omnijailctl exec -- .venv/bin/tool":                                           "script of /home/alice/project/.venv",
+		"omnijailctl exec -- python3.0 -c 'print(3)'":                                  "3",
+		"omnijailctl exec -- npm ok":                                                   "/home/alice/.nvm/versions/node/v20/bin/npm ok",
+		"omnijailctl exec -- ruff ok":                                                  "ok",
+		"omnijailctl exec -- cargo -A ~/.cargo":                                        "bin",
+		"omnijailctl exec -- jq ok":                                                    "ok",
+		"omnijailctl exec -- mvn ok":                                                   "ok",
+		"omnijailctl exec --read ~/data -- mvn ok":                                     "ok",
+		"omnijailctl exec --policy alone --read ~/data -- mvn ok":                      "ok",
+		"omnijailctl exec -- go1.0 ok":                                                 "ok",
+		"omnijailctl exec -- vendor ok":                                                "ok",
+		"omnijailctl exec --write . --read ~/.local/share/uv/python -- .venv/bin/tool": "script of /home/alice/project/.venv",
 	} {
 		o := m.Types(t, "alice", path+command)
 		if o.Exit != 0 || strings.TrimSpace(o.Stdout) != want {
