@@ -41,6 +41,7 @@ type Policy struct {
 	Freeze   bool              // the first misused placeholder stops the jail's egress
 
 	OnReflection Reflection // what becomes of a reply that holds a secret; empty: it is masked
+	OnMinted     Minting    // what becomes of a reply that gives a token; empty: it passes
 }
 
 // Names maps a synthetic address to the name that the jail looked up.
@@ -100,5 +101,5 @@ func (p Policy) check() error {
 	case p.Dial == nil:
 		return errors.New("mitm: no dialer given")
 	}
-	return p.OnReflection.check()
+	return errors.Join(p.OnReflection.check(), p.OnMinted.check())
 }

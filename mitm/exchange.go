@@ -65,7 +65,9 @@ func (x *exchange) run(ctx context.Context) bool {
 		defer resp.Body.Close()
 		if err = x.vet(resp); err == nil {
 			x.undecorate(resp)
-			err = x.search(ctx, resp)
+			if err = x.search(ctx, resp); err == nil {
+				err = x.watchMinting(resp)
+			}
 		}
 	}
 	if err != nil {
@@ -77,7 +79,6 @@ func (x *exchange) run(ctx context.Context) bool {
 		x.switched(ctx, resp)
 		return false
 	}
-	x.watchMinting(resp)
 	again := x.pass(resp)
 	stop()
 	return again && x.to.settle(x.body)
@@ -195,7 +196,11 @@ func (x *exchange) pass(resp *http.Response) bool {
 	if x.hits > 0 {
 		code = audit.CodeReflection
 	}
-	x.done(audit.Allow, code, resp.StatusCode, n)
+	decision := audit.Allow
+	if x.minted.refused() {
+		decision = audit.Deny
+	}
+	x.done(decision, code, resp.StatusCode, n)
 	return again
 }
 

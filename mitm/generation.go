@@ -97,6 +97,9 @@ func (x *exchange) stays(g *generation) bool {
 	if !sameWay(x.verdict, v) || !g.Dial.opensLike(x.g.Dial) || !g.Table.Keeps(x.g.Table, x.binding) {
 		return false
 	}
+	if x.binding >= 0 && g.OnMinted.withholds() && g.OnMinted != x.g.OnMinted {
+		return false // what it still answers would be looked through for tokens too little
+	}
 	host := x.s.authority.Host()
 	if g.Table.Searched(host) && g.Table.Adds(x.g.Table) {
 		return false // what it still answers would be searched for too little

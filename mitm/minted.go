@@ -15,23 +15,32 @@ const mintedLook = 64 << 10
 
 // minted finds out whether the reply to a request that carried a credential gives
 // the jail another one: a token, or an address that authenticates whoever has it.
-// Such a thing passes, since the jail would not work without it; its owner can read
-// in the journal that it did.
+// Such a thing passes, where the policy says nothing else, since the jail would not
+// work without it; its owner can read in the journal that it did.
 type minted struct {
 	io.ReadCloser
 	location string
 	head     []byte
+	withheld *withheld // nil where tokens pass
 }
 
-// watchMinting looks at resp on its way to the jail, once its secrets are masked.
-func (x *exchange) watchMinting(resp *http.Response) {
-	if x.binding < 0 {
-		return
+// watchMinting looks at resp on its way to the jail, once its secrets are masked. Its
+// error is a refusal.
+func (x *exchange) watchMinting(resp *http.Response) error {
+	if x.binding < 0 || resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil
 	}
-	x.minted = &minted{ReadCloser: resp.Body, location: resp.Header.Get("Location")}
-	if mayMint(resp.Header.Get("Content-Type")) {
-		resp.Body = x.minted
+	x.minted = &minted{location: resp.Header.Get("Location")}
+	if !mayMint(resp.Header.Get("Content-Type")) {
+		return nil
 	}
+	if x.g.OnMinted.withholds() {
+		if err := x.withhold(resp); err != nil {
+			return err
+		}
+	}
+	x.minted.ReadCloser, resp.Body = resp.Body, x.minted
+	return nil
 }
 
 // mayMint reports whether software looks for tokens in this type of content.
@@ -66,6 +75,8 @@ func (m *minted) code() audit.Code {
 	switch {
 	case m == nil:
 		return ""
+	case m.withheld != nil && m.withheld.found:
+		return audit.CodeMintedToken
 	case containsAny(m.head, mintedHints) && mintedToken.Match(m.head):
 		return audit.CodeMintedToken
 	case bearerURL.MatchString(m.location), containsAny(m.head, bearerHints) && bearerURL.Match(m.head):
@@ -73,6 +84,9 @@ func (m *minted) code() audit.Code {
 	}
 	return ""
 }
+
+// refused reports whether the reply was broken off for a token in it.
+func (m *minted) refused() bool { return m != nil && m.withheld != nil && m.withheld.err != nil }
 
 func containsAny(b []byte, list [][]byte) bool {
 	for _, s := range list {

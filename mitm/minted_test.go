@@ -111,3 +111,90 @@ func TestA63_AddressesThatAuthenticate(t *testing.T) {
 		quiet.ends(t, path, audit.CodeAllowed)
 	}
 }
+
+// withheldAt is a reply in pieces of n bytes, masked.
+func withheldAt(body string, n int) string {
+	w := &withheld{ReadCloser: io.NopCloser(strings.NewReader(body))}
+	var out strings.Builder
+	for buf := make([]byte, n); ; {
+		m, err := w.Read(buf)
+		out.Write(buf[:m])
+		if err != nil {
+			return out.String()
+		}
+	}
+}
+
+// TestA62_TokensAreMaskedInAnyPieces: whatever pieces a reply comes in, no byte of a
+// token goes by, everything else does, and its length stays.
+func TestA62_TokensAreMaskedInAnyPieces(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"access_token":"gho_abc","scope":"repo"}`:                                                     `{"access_token":"*******","scope":"repo"}`,
+		`{ "id_token" : "a\"b\\" , "x":"y","refresh_token":"r"}`:                                        `{ "id_token" : "******" , "x":"y","refresh_token":"*"}`,
+		`{"token":"","token2":"stays","token":null,"token":"t"}`:                                        `{"token":"","token2":"stays","token":null,"token":"*"}`,
+		`<a><SecretAccessKey>k/+</SecretAccessKey><SessionToken>s</SessionToken></a>`:                   `<a><SecretAccessKey>***</SecretAccessKey><SessionToken>*</SessionToken></a>`,
+		"scope=a&access_token=gho&refresh_token=ghr\n&x=1":                                              "scope=a&access_token=***&refresh_token=***\n&x=1",
+		`[` + strings.Repeat(`{"name":"x"},`, 100) + `{"token":"` + strings.Repeat("t", 1000) + `"}]`:   `[` + strings.Repeat(`{"name":"x"},`, 100) + `{"token":"` + strings.Repeat("*", 1000) + `"}]`,
+		`{"html":"how to send an \"access_token\": a guide","url":"https://x.test/?access_token=kept"}`: `{"html":"how to send an \"access_token\": a guide","url":"https://x.test/?access_token=kept"}`,
+	} {
+		for _, n := range []int{1, 2, 3, 7, 16, 255, 256, 257, 4096} {
+			if got := withheldAt(body, n); got != want {
+				t.Errorf("in pieces of %d: %q, want %q", n, got, want)
+			}
+		}
+	}
+}
+
+// TestA62_MintedTokensAreWithheld by what the policy says, and recorded all the same.
+func TestA62_MintedTokensAreWithheld(t *testing.T) {
+	const token = "gho_16C7e42F292c6912E7710c838347Ae178B4a"
+	minting := func(m Minting, answer http.HandlerFunc) *lab {
+		return newLab(t, labOptions{answer: answer, config: func(c *Config) { c.OnMinted = m }, rules: []string{"* good.test"}})
+	}
+	body := `{"access_token":"` + token + `","token_type":"bearer"}`
+	oauth := answersOf("application/json", map[string]string{"/oauth": body, "/plain": `{"login":"mona"}`})
+	streamed := func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.(http.Flusher).Flush()
+		oauth(w, req)
+	}
+	for name, answer := range map[string]http.HandlerFunc{"whole": oauth, "streamed": streamed} {
+		for _, m := range []Minting{MintingMask, MintingAbort} {
+			l := minting(m, answer)
+			if _, plain := l.ask(send("GET", "/plain")); plain != `{"login":"mona"}` {
+				t.Errorf("%s, %s: a reply without a token: %q", name, m, plain)
+			}
+			c := l.raw()
+			io.WriteString(c, send("GET", "/oauth", "Connection: close"))
+			all, _ := io.ReadAll(c)
+			got := string(all)
+			if strings.Contains(got, token[:8]) {
+				t.Errorf("%s, %s: the token arrives: %q", name, m, got)
+			}
+			switch {
+			case m == MintingMask && !strings.Contains(got, strings.Replace(body, token, strings.Repeat("*", len(token)), 1)),
+				m == MintingAbort && name == "whole" && !strings.HasPrefix(got, "HTTP/1.1 502 "):
+				t.Errorf("%s, %s: %q", name, m, got)
+			}
+			e := l.audit.await(t, ended, func(e Event) bool { return e.Path == "/oauth" })
+			if e.Code != audit.CodeMintedToken || (e.Decision == audit.Deny) != (m == MintingAbort) {
+				t.Errorf("%s, %s: recorded %+v", name, m, e)
+			}
+		}
+	}
+}
+
+// TestA62_NoPartsOfAReplyWithATokenInIt: a range would begin behind its name.
+func TestA62_NoPartsOfAReplyWithATokenInIt(t *testing.T) {
+	rules := mustRules(t, "* good.test")
+	rules[0].Range = true
+	ranged := ""
+	l := newLab(t, labOptions{
+		config: func(c *Config) { withRules(rules)(c); c.OnMinted = MintingMask },
+		answer: func(w http.ResponseWriter, req *http.Request) { ranged += req.Header.Get("Range") },
+	})
+	l.ask(send("GET", "/", "Range: bytes=20-40"))
+	if ranged != "" {
+		t.Errorf("the upstream was asked for %q", ranged)
+	}
+}

@@ -26,10 +26,16 @@ func (x *exchange) narrow(h http.Header) {
 			h[name] = []string{"identity"}
 		}
 	}
-	if !x.verdict.Range {
+	if !x.mayBePartial() {
 		delete(h, "Range")
 		delete(h, "If-Range")
 	}
+}
+
+// mayBePartial reports whether the jail may ask for a part of a reply: the end of a
+// token would look like anything.
+func (x *exchange) mayBePartial() bool {
+	return x.verdict.Range && (x.binding < 0 || !x.g.OnMinted.withholds())
 }
 
 // search makes resp a reply in which secrets are masked, or refuses it.
@@ -37,7 +43,7 @@ func (x *exchange) search(ctx context.Context, resp *http.Response) error {
 	if !x.searched() {
 		return nil
 	}
-	if resp.StatusCode == http.StatusPartialContent && !x.verdict.Range {
+	if resp.StatusCode == http.StatusPartialContent && !x.mayBePartial() {
 		return x.unsearchable("partial_reply")
 	}
 	if codedMessages(resp.Header) {

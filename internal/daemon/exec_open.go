@@ -163,7 +163,7 @@ func toldOf(set *config.Config, n *inForce) wire.Spec {
 		AllowPrivate: slices.Contains(spec.Weaken, jail.WeakPrivateDestinations),
 		Denied:       spec.Denied,
 		GitHosts:     gitHosts(spec.Bindings, nil),
-		BodyDeny:     spec.BodyCheck, Freeze: spec.OnMisuse == "freeze", OnReflection: spec.OnReflection,
+		BodyDeny:     spec.BodyCheck, Freeze: spec.OnMisuse == "freeze", OnReflection: spec.OnReflection, OnMinted: spec.OnMinted,
 	}
 	for _, s := range n.secrets {
 		told.Numbers = append(told.Numbers, s.number)

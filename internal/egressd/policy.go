@@ -61,7 +61,7 @@ func (p *process) policy(j *jail, generation uint32, n *inForce) mitm.Policy {
 	return mitm.Policy{
 		Generation: generation, Rules: n.rules, Table: n.table, Dial: p.dialer(n.spec), Stale: p.stale(j, n),
 		GitHosts: n.spec.GitHosts, BodyDeny: n.spec.BodyDeny, Freeze: n.spec.Freeze,
-		OnReflection: mitm.Reflection(n.spec.OnReflection),
+		OnReflection: mitm.Reflection(n.spec.OnReflection), OnMinted: mitm.Minting(n.spec.OnMinted),
 	}
 }
 

@@ -52,6 +52,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		BodyCheck:    doc.BodyCheck,
 		Denied:       doc.Denied,
 		OnReflection: doc.OnReflection,
+		OnMinted:     doc.OnMinted,
 		Observe:      doc.Observe,
 		ProxyEnv:     doc.ProxyEnv,
 		MaxAge:       doc.MaxAge,
@@ -72,6 +73,9 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 	}
 	if spec.OnReflection == "" {
 		spec.OnReflection = "mask"
+	}
+	if spec.OnMinted == "" {
+		spec.OnMinted = "pass"
 	}
 	checkNetwork(doc, rep)
 	checkObserve(doc, rep)

@@ -87,7 +87,7 @@ func Replace(running *jail.Spec, was, doc *Document, req Request, facts Facts) (
 	}
 	out := *running
 	out.Policy, out.Weaken, out.Rules, out.Bindings = made.Policy, made.Weaken, made.Rules, made.Bindings
-	out.OnMisuse, out.OnReflection, out.BodyCheck, out.Denied = made.OnMisuse, made.OnReflection, made.BodyCheck, made.Denied
+	out.OnMisuse, out.OnReflection, out.OnMinted, out.BodyCheck, out.Denied = made.OnMisuse, made.OnReflection, made.OnMinted, made.BodyCheck, made.Denied
 	if running.Closed == nil || made.Closed != nil { // what was the operator's stays closed
 		out.Closed = made.Closed
 	}
@@ -158,6 +158,7 @@ func Differ(was, is *jail.Spec) (d Difference) {
 		{"deny_addresses", fmt.Sprint(was.Denied), fmt.Sprint(is.Denied)},
 		{"on_misuse", was.OnMisuse, is.OnMisuse},
 		{"on_reflection", was.OnReflection, is.OnReflection},
+		{"on_minted", was.OnMinted, is.OnMinted},
 		{"placeholder_in_body", bodyWord(was), bodyWord(is)},
 	} {
 		if s.was != s.is {

@@ -64,7 +64,7 @@ func TestReplaceIsForTheNetworkAlone(t *testing.T) {
 // Each part of a document is one that can change, one that cannot, or about it.
 func TestReplaceKnowsEveryPart(t *testing.T) {
 	others := []string{"Ref", "Closed", "Files", "Notes", "Description", "Extends", "Caller",
-		"Rules", "Credentials", "OnMisuse", "OnReflection", "BodyCheck", "Denied", "SwapAt", "tree"}
+		"Rules", "Credentials", "OnMisuse", "OnReflection", "OnMinted", "BodyCheck", "Denied", "SwapAt", "tree"}
 	typ := reflect.TypeFor[Document]()
 	for i := range typ.NumField() {
 		f := typ.Field(i)

@@ -11,11 +11,12 @@ import (
 func TestRepliesOfBoundHosts(t *testing.T) {
 	for text, want := range map[string]struct {
 		reflection string
+		minted     string
 		cookies    creds.Cookies
 		ranges     bool
 	}{
-		"": {"mask", creds.CookiesKeep, false},
-		"on_reflection: freeze\negress_rules: [{host: a.example.com, range: true}]\ncredential_proxy: [{type: https_bearer, target: a.example.com, cookies: pass, source: {env: A}}]": {"freeze", creds.CookiesPass, true},
+		"": {"mask", "pass", creds.CookiesKeep, false},
+		"on_reflection: freeze\non_minted: abort\negress_rules: [{host: a.example.com, range: true}]\ncredential_proxy: [{type: https_bearer, target: a.example.com, cookies: pass, source: {env: A}}]": {"freeze", "abort", creds.CookiesPass, true},
 	} {
 		if text == "" {
 			text = "egress_rules: [\"* a.example.com\"]\ncredential_proxy: [{type: https_bearer, target: a.example.com, source: {env: A}}]"
@@ -24,7 +25,7 @@ func TestRepliesOfBoundHosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if spec.OnReflection != want.reflection || spec.Bindings[0].Cookies != want.cookies || spec.Rules[0].Range != want.ranges {
+		if spec.OnReflection != want.reflection || spec.OnMinted != want.minted || spec.Bindings[0].Cookies != want.cookies || spec.Rules[0].Range != want.ranges {
 			t.Errorf("%s\ngives %s, %s, range %v", text, spec.OnReflection, spec.Bindings[0].Cookies, spec.Rules[0].Range)
 		}
 	}
