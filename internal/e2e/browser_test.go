@@ -27,7 +27,7 @@ document.querySelector("p").textContent = "by " + performance.getEntriesByType("
 // told of the jail's CA by a policy of its administrator.
 func TestABrowserLoadsAnInterceptedPage(t *testing.T) {
 	t.Parallel()
-	n := NewNode(t, Options{Policy: map[string]string{"clients": browserPolicy}})
+	n := NewNode(t, Options{Policy: map[string]string{"clients": browserPolicy}, Bubblewrap: true})
 	page := n.Lab.Private(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.Write([]byte(browserPage))

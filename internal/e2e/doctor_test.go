@@ -14,7 +14,7 @@ import (
 // answers them. A tool that does not work says why.
 func TestDoctorTriesTheUsersTools(t *testing.T) {
 	t.Parallel()
-	n := NewNode(t, Options{})
+	n := NewNode(t, Options{Bubblewrap: true})
 	bin := n.Workspace(t, Alice, map[string]string{"curl": "#!/bin/sh\necho this curl is broken >&2\nexit 3\n", "cargo": "#!/bin/nothing\n"})
 	for _, name := range []string{"curl", "cargo"} {
 		if err := os.Chmod(filepath.Join(bin, name), 0o755); err != nil {

@@ -153,14 +153,17 @@ func (s *scene) find(t *testing.T) {
 // which is bwrap's child, or the outer process itself where there is no bwrap. It
 // is 0 while there is none.
 func initBelow(outer int, pids []int) int {
-	first := outer
-	if !withoutBwrap() {
-		first = childOf(outer, pids)
+	if withoutBwrap() {
+		return childOf(outer, pids)
 	}
-	if first == 0 {
-		return 0
+	return initOfBwrap(outer, pids)
+}
+
+func initOfBwrap(outer int, pids []int) int {
+	if first := childOf(outer, pids); first != 0 {
+		return childOf(first, pids)
 	}
-	return childOf(first, pids)
+	return 0
 }
 
 // atScout stops the exec with its request sent to a scout that does not read it.

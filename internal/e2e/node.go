@@ -51,6 +51,9 @@ type Options struct {
 	DNS    string                        // the node's resolver for names that the lab does not serve
 	Hosts  func(*Node) map[string]string // more of upstream.hosts, once the lab runs
 	NoLab  bool
+	// Bubblewrap says that the test is of what only that has, whatever the suite runs
+	// under: jails that wait, and Unix sockets with names.
+	Bubblewrap bool
 }
 
 // Node is one daemon under test.
@@ -189,7 +192,7 @@ func (n *Node) configure(t testing.TB, o Options) {
 			"hosts": hosts, "ca_files": []string{n.write(t, "ca.pem", string(n.Lab.CA()))}, "dns": o.DNS,
 		}
 	}
-	if b := os.Getenv(backendVariable); b != "" {
+	if b := os.Getenv(backendVariable); b != "" && !o.Bubblewrap {
 		c["backend"] = b
 	}
 	if way := os.Getenv(interceptionVariable); way != "" {

@@ -16,6 +16,7 @@ const waitingJails = 2
 func readyNode(t *testing.T) *Node {
 	return NewNode(t, Options{
 		Policy: map[string]string{"kill": killPolicy}, Config: map[string]any{"ready_jails": waitingJails},
+		Bubblewrap: true,
 	})
 }
 
@@ -30,7 +31,7 @@ func (n *Node) waiting(t *testing.T) (jails []group) {
 		for _, name := range found {
 			g := group(name)
 			pids := g.members()
-			if init := initBelow(childOf(n.PID(), pids), pids); init == 0 || !blockedIn(init, unix.SYS_RECVMSG) {
+			if init := initOfBwrap(childOf(n.PID(), pids), pids); init == 0 || !blockedIn(init, unix.SYS_RECVMSG) {
 				return false
 			}
 			jails = append(jails, g)
@@ -93,11 +94,11 @@ func TestAWaitingJailThatDiedIsReplaced(t *testing.T) {
 	n.Run(t, run).Want(t, 0)
 	for name, victim := range map[string]func(pids []int) int{
 		"bwrap": func(pids []int) int { return childOf(n.PID(), pids) },
-		"init":  func(pids []int) int { return initBelow(childOf(n.PID(), pids), pids) },
+		"init":  func(pids []int) int { return initOfBwrap(childOf(n.PID(), pids), pids) },
 	} {
 		for _, g := range n.waiting(t) {
 			pids := g.members()
-			init := mustHold(t, initBelow(childOf(n.PID(), pids), pids))
+			init := mustHold(t, initOfBwrap(childOf(n.PID(), pids), pids))
 			p := mustHold(t, victim(pids))
 			p.signal(t, unix.SIGKILL)
 			p.wait(t)

@@ -56,8 +56,8 @@ var askOwner = regexp.MustCompile(`ask the owner: omnijailctl why [0-9a-f]{8}\b`
 func TestRefusedClientsShowTheReason(t *testing.T) {
 	t.Parallel()
 	n := NewNode(t, Options{
-		Policy: map[string]string{"clients": refusedPolicy},
-		Hosts:  func(n *Node) map[string]string { return map[string]string{registryHost: n.Lab.HTTPS().String()} },
+		Policy: map[string]string{"clients": refusedPolicy}, Bubblewrap: true,
+		Hosts: func(n *Node) map[string]string { return map[string]string{registryHost: n.Lab.HTTPS().String()} },
 	})
 	if _, err := n.Lab.AddRepo(t.Context(), "acme/app"); err != nil {
 		t.Fatal(err)

@@ -124,7 +124,7 @@ func TestS23_NamedSockets(t *testing.T) {
 	access := func(weaken ...string) map[string]any {
 		return map[string]any{"access": []any{map[string]any{"groups": []string{strconv.Itoa(socketGID)}, "policies": []string{"own", "*"}, "weaken": weaken}}}
 	}
-	n := NewNode(t, Options{NoLab: true, Config: access("control_sockets", "unix_sockets")})
+	n := NewNode(t, Options{NoLab: true, Config: access("control_sockets", "unix_sockets"), Bubblewrap: true})
 	dir, sockets := daemonsInWorkspace(t, n)
 	elsewhere := n.Workspace(t, Alice, nil)
 	daemonOf(t, n, elsewhere, "s", "/usr/bin/python3", "-c", listener, "s")
