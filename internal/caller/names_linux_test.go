@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/omnijail/omnijail/internal/jail"
 )
 
@@ -299,4 +301,21 @@ func TestS26_ASwappedNameNeverLeadsOutside(t *testing.T) {
 		o.Close()
 	}
 	t.Logf("%d of 50 rounds met the file, the others a link", ok)
+}
+
+// A grant inside another lies on the same mount, and it is said what to do otherwise.
+func TestAGrantOnAMountInsideAnother(t *testing.T) {
+	dir := playground(t)
+	w := dir + "/w"
+	mkdir(t, w, "mnt")
+	if err := unix.Mount("tmpfs", w+"/mnt", "tmpfs", 0, "mode=777"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Unmount(w+"/mnt", unix.MNT_DETACH) })
+	r := request(dir)
+	r.View.Grants = append(r.View.Grants, jail.Grant{Path: w + "/mnt", Write: true})
+	_, err := open(t, Options{Request: r})
+	refused(t, err, "grant", w+"/mnt is on a mount of its own inside "+w, "write_paths: ["+w+"]")
+	r.View.Grants = []jail.Grant{{Path: w, Write: true}}
+	mustOpen(t, r)
 }

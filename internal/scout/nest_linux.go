@@ -1,6 +1,9 @@
 package scout
 
-import "strings"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // nestGrants holds, in each grant, the places of the grants inside it: that is
 // where they are mounted, and nothing between may be renamed away under them.
@@ -10,6 +13,9 @@ func (s *session) nestGrants() error {
 		for at := i - 1; at >= 0; at-- {
 			rel, inside := strings.CutPrefix(g.path, strings.TrimSuffix(s.grants[at].path, "/")+"/")
 			if inside {
+				if err := oneMount(g, s.grants[at]); err != nil {
+					return err
+				}
 				holdParents(s.grants[at], rel)
 				s.grants[at].held.add(name{name: rel, dir: g.dir})
 				break
@@ -17,4 +23,20 @@ func (s *session) nestGrants() error {
 		}
 	}
 	return nil
+}
+
+// oneMount refuses a grant on another mount than the grant around it: its place would
+// have to be looked for on a mount that is not the one that was cloned.
+func oneMount(inner, outer *grant) error {
+	_, here, err := fdinfo(inner.file)
+	if err != nil {
+		return err
+	}
+	_, around, err := fdinfo(outer.file)
+	if err != nil || here == around || !inner.dir {
+		return err
+	}
+	e := refuse("grant", "%s is on a mount of its own inside %s, which is granted too", inner.path, outer.path)
+	e.Fix = "write_paths: [" + outer.path + "], with what is mounted there; or another working directory than " + filepath.Base(outer.path)
+	return e
 }
