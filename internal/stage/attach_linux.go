@@ -43,7 +43,8 @@ func (p Plan) Made() Made {
 }
 
 // Fits reports whether everything of m is in p just so, and whether what m lacks
-// can be added from inside: the node's own directories and devices cannot.
+// can be added from inside: the node's own directories and devices cannot, nor can
+// anything be made in them.
 func (p Plan) Fits(m Made) bool {
 	if !slices.Equal(p.Mounts, m.mounts) {
 		return false
@@ -56,9 +57,21 @@ func (p Plan) Fits(m Made) bool {
 			found++
 		case ok, s.Op == OpBind, s.Op == OpDevice, s.Op == OpPts:
 			return false
+		case s.makes() && m.bound(s.Path):
+			return false
 		}
 	}
 	return found == len(m.steps)
+}
+
+// bound reports whether p lies in a directory of the node's.
+func (m Made) bound(p string) bool {
+	for _, s := range m.steps {
+		if s.Op == OpBind && jail.Within(s.Path, p) {
+			return true
+		}
+	}
+	return false
 }
 
 // Attach takes the steps of the plan that a jail lacks which has started with m.

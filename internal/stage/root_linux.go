@@ -34,9 +34,7 @@ func Prepare(l Layout) (*Root, error) {
 	s := &staging{root: mount, bare: -1}
 	r := &Root{mount: mount, made: map[stepKey]Step{}}
 	for _, step := range p.steps {
-		switch step.Op {
-		case OpDir, OpFile, OpLink:
-		default:
+		if !step.makes() {
 			continue
 		}
 		err := s.step(step)

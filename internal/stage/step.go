@@ -57,6 +57,9 @@ type stepKey struct {
 	path string
 }
 
+// makes reports whether the step makes a name, where nothing is mounted yet.
+func (s Step) makes() bool { return s.Op == OpDir || s.Op == OpFile || s.Op == OpLink }
+
 func (s Step) key() stepKey { return stepKey{s.Op, s.Path} }
 
 // String returns the step as one line.
