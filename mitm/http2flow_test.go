@@ -138,6 +138,38 @@ func TestHTTP2ManyStreams(t *testing.T) {
 	r.audit.await(t, opened, func(e Event) bool { return e.Code == audit.CodeFlood && e.Status == 429 })
 }
 
+// TestA74_DeniedBodyOverHTTP2IsNotDrained: no more of it is taken than the window that
+// every stream begins with, and other streams of the connection go on.
+func TestA74_DeniedBodyOverHTTP2IsNotDrained(t *testing.T) {
+	r := newLab(t, labOptions{rules: []string{"* api.test/ok"}}).rig
+	up := &seen{}
+	c := r.http2Client(r.serveHTTP2("api.test:443", up))
+	const offered = 250 << 20
+	sent := &tally{}
+	resp, err := c.Post("https://api.test/no", "text/plain", io.TeeReader(pattern(offered), sent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 403 || resp.ProtoMajor != 2 {
+		t.Errorf("%d over HTTP/%d", resp.StatusCode, resp.ProtoMajor)
+	}
+	if resp, err := c.Get("https://api.test/ok"); err != nil || resp.StatusCode != 200 {
+		t.Errorf("the next stream: %v %v", resp, err)
+	}
+	if n := sent.Load(); n > 2*connWindow || len(up.all()) != 1 {
+		t.Errorf("%d bytes of a refused body were taken, the upstream saw %d requests", n, len(up.all()))
+	}
+}
+
+// tally counts what is written to it.
+type tally struct{ atomic.Int64 }
+
+func (n *tally) Write(b []byte) (int, error) {
+	n.Add(int64(len(b)))
+	return len(b), nil
+}
+
 // TestHTTP2ContinueIsJudgedFirst sends no body until it is asked for.
 func TestHTTP2ContinueIsJudgedFirst(t *testing.T) {
 	r := newRig(t, options{rules: []string{"POST api.test/ok"}})

@@ -100,7 +100,7 @@ var reasons = map[audit.Code]string{
 	audit.CodeFrozen:          "this jail's network is frozen after a misused placeholder or secrets in replies",
 	audit.CodeUpgrade:         "it asks for another protocol, such as WebSocket, and no rule opens that",
 	audit.CodeReflection:      "the reply held a secret of this jail",
-	audit.CodeMintedToken:     "the reply gave the jail a token for its credential",
+	audit.CodeMintedToken:     "the reply holds a token for the credential, and the policy keeps it from the jail (on_minted: abort)",
 	audit.CodePacket:          "nothing but TCP and DNS leaves a jail; the kernel refused it at once",
 	audit.CodePolicyChanged:   "it was under way when the policy was changed, and is no longer allowed",
 }

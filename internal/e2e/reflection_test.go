@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -37,5 +39,33 @@ func TestS19_AReflectedSecretIsMasked(t *testing.T) {
 	}
 	if strings.Contains(events, Token) {
 		t.Error("the secret is in the journal")
+	}
+}
+
+// TestA62_AMintedTokenIsKeptFromTheJail where its policy says so.
+func TestA62_AMintedTokenIsKeptFromTheJail(t *testing.T) {
+	t.Parallel()
+	const minted = "gho_16C7e42F292c6912E7710c838347Ae178B4a"
+	n := NewNode(t, Options{Policy: map[string]string{
+		"pass": reflectionPolicy, "mask": reflectionPolicy + "on_minted: mask\n", "abort": reflectionPolicy + "on_minted: abort\n",
+	}})
+	n.Lab.Serve("api.example.test", n.Lab.Private(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"access_token":"`+minted+`"}`)
+	})))
+	const ask = "curl -s -w ' %{http_code}' https://api.example.test/login/oauth/access_token"
+	for policy, want := range map[string]string{
+		"pass": `{"access_token":"` + minted + `"} 200`, "mask": `{"access_token":"` + strings.Repeat("*", len(minted)) + `"} 200`, "abort": "502",
+	} {
+		o := n.Run(t, Ctl{UID: Alice, Env: []string{"E2E_TOKEN=" + Token}, Args: []string{"exec", "--policy", policy, "--", "sh", "-c", ask}}).Want(t, 0)
+		if !strings.HasSuffix(o.Stdout, want) || policy != "pass" && strings.Contains(o.Stdout, minted) {
+			t.Errorf("%s: %s%s", policy, o.Stdout, o.Stderr)
+		}
+		if told := strings.Contains(o.Stderr, "on_minted: abort"); told != (policy == "abort") {
+			t.Errorf("%s: %s", policy, o.Stderr)
+		}
+	}
+	if events := n.Run(t, Ctl{UID: Alice, Args: []string{"events", "--json"}}).Want(t, 0).Stdout; strings.Count(events, `"code":"minted_token"`) != 3 || strings.Contains(events, minted) {
+		t.Errorf("%s", events)
 	}
 }
