@@ -45,7 +45,7 @@ func TestDotEntriesAreHiddenUnlessListed(t *testing.T) {
 
 // A link whose name says that it carries secrets hides where it leads, wherever that
 // is granted; a link with another name hides nothing.
-func TestLinksOfSecretNamesHideWhereTheyLead(t *testing.T) {
+func TestS25_LinksOfSecretNamesHideWhereTheyLead(t *testing.T) {
 	dir := playground(t)
 	w := dir + "/w"
 	write(t, w, "conf/prod", 0o600, "SECRET=1")

@@ -152,7 +152,7 @@ func TestBroadGrantsAreSaid(t *testing.T) {
 }
 
 // A secret that is kept elsewhere in the workspace, under a name that hides nothing.
-func TestASecretBehindALinkIsHidden(t *testing.T) {
+func TestS25_ASecretBehindALinkIsHidden(t *testing.T) {
 	n := NewNode(t, Options{NoLab: true})
 	dir := n.Workspace(t, Alice, map[string]string{"conf/prod": "SECRET", "conf/x": "open"})
 	if err := os.Symlink("conf/prod", filepath.Join(dir, ".env")); err != nil {
