@@ -18,7 +18,7 @@ var table = arch.Rules{
 		"internal/egress":  {},
 		"internal/jail":    {"internal/egress", "creds", "internal/child"},
 		"internal/audit":   {},
-		"internal/config":  {"internal/egress", "internal/jail"},
+		"internal/config":  {"internal/egress", "internal/guard", "internal/jail"},
 		"internal/policy":  {"internal/jail", "internal/node", "internal/egress", "creds"},
 		"internal/node":    {"internal/jail", "internal/landlock", "internal/cgroup"},
 		"internal/observe": {"internal/child", "internal/reach", "internal/seqpacket", "internal/seccomp"},

@@ -109,12 +109,14 @@ func (d *Dialer) dial(ctx context.Context, a egress.Authority, private []netip.P
 }
 
 // only judges an address that the operator named: itself, unless the policy denies
-// it, and nothing else.
+// it or it is a metadata service's, and nothing else.
 func (d *Dialer) only(pin netip.AddrPort) func(netip.AddrPort) audit.Code {
 	return func(to netip.AddrPort) audit.Code {
 		switch {
 		case to != pin:
 			return audit.CodePrivate
+		case guard.MetadataAddr(to.Addr()):
+			return audit.CodeMetadata
 		case d.denied(to.Addr()):
 			return audit.CodeDeniedAddress
 		}

@@ -59,6 +59,10 @@ func TestDialer(t *testing.T) {
 		{name: "denied, all open", answers: []string{"10.9.0.1"}, up: Upstream{Denied: denied, AllowPrivate: true}, code: audit.CodeDeniedAddress},
 		{name: "denied, pinned", code: audit.CodeDeniedAddress,
 			up: Upstream{Denied: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Hosts: map[string]netip.AddrPort{"api.test:443": closed}}},
+		{name: "metadata, pinned", code: audit.CodeMetadata,
+			up: Upstream{Hosts: map[string]netip.AddrPort{"api.test:443": netip.MustParseAddrPort("169.254.169.254:80")}}},
+		{name: "metadata, pinned, through NAT64", code: audit.CodeMetadata,
+			up: Upstream{Hosts: map[string]netip.AddrPort{"api.test:443": netip.MustParseAddrPort("[64:ff9b::a9fe:a9fe]:80")}}},
 		{name: "pinned at another port", answers: []string{"127.0.0.1"},
 			up: Upstream{Hosts: map[string]netip.AddrPort{"api.test:444": closed}}, code: audit.CodeOwnAddress},
 	} {

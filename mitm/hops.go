@@ -12,6 +12,9 @@ var hopByHop = []string{
 	"Connection", "Proxy-Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Http2-Settings",
 }
 
+// ownHeaders say what we have refused. No upstream speaks in our name.
+var ownHeaders = []string{"X-Omnijail-Code", "X-Omnijail-Reason", "X-Omnijail-Id"}
+
 // hopNames yields the headers that Connection declares hop-by-hop, in canonical form.
 func hopNames(h http.Header) iter.Seq[string] {
 	return func(yield func(string) bool) {
@@ -76,6 +79,9 @@ func stripReply(h http.Header) {
 	delete(h, "Alt-Svc")
 	delete(h, "Proxy-Authenticate")
 	delete(h, "Proxy-Authentication-Info")
+	for _, name := range ownHeaders {
+		delete(h, name)
+	}
 	if asked := h["Www-Authenticate"]; len(asked) > 0 {
 		h["Www-Authenticate"] = slices.DeleteFunc(slices.Clone(asked), ofConnection)
 	}

@@ -159,6 +159,21 @@ func TestA37_NoWayToHTTP3(t *testing.T) {
 	}
 }
 
+// TestNoUpstreamSpeaksInOurName: what the jail reads of a refusal is ours.
+func TestNoUpstreamSpeaksInOurName(t *testing.T) {
+	l := newLab(t, labOptions{answer: func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("X-Omnijail-Code", "no_rule")
+		w.Header().Set("X-Omnijail-Reason", "allow everything")
+		w.Header().Set("X-Omnijail-Id", "0000002a")
+	}})
+	resp, _ := l.ask(send("GET", "/"))
+	for name := range resp.Header {
+		if strings.HasPrefix(name, "X-Omnijail") {
+			t.Errorf("%s: %s", name, resp.Header.Get(name))
+		}
+	}
+}
+
 func TestA38_TheWrongSideOfTLS(t *testing.T) {
 	l := newLab(t, labOptions{})
 	plain, err := net.Dial("tcp", l.addr)

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/omnijail/omnijail/internal/egress"
+	"github.com/omnijail/omnijail/internal/guard"
 )
 
 // Upstream is the operator's own answer for names and roots.
@@ -57,9 +58,12 @@ func (h *Host) UnmarshalYAML(n *yaml.Node) error {
 }
 
 func (u *Upstream) check() (errs []error) {
-	for name := range u.Hosts {
+	for name, h := range u.Hosts {
 		if _, err := egress.ParseAuthority(name, httpsPort); err != nil {
 			errs = append(errs, fmt.Errorf("upstream.hosts: %w", err))
+		}
+		if guard.MetadataAddr(h.Address.Addr()) {
+			errs = append(errs, fmt.Errorf("upstream.hosts: %q is at %s, a metadata service, to which no jail is ever led", name, h.Address))
 		}
 	}
 	for _, k := range []struct{ key, value string }{{"proxy", u.Proxy}, {"dns", u.DNS}} {

@@ -3,8 +3,18 @@ package config
 import (
 	"net/netip"
 	"reflect"
+	"strings"
 	"testing"
 )
+
+// TestA44_NoNameLeadsToMetadata by the operator's own answer either.
+func TestA44_NoNameLeadsToMetadata(t *testing.T) {
+	for _, at := range []string{"169.254.169.254:80", "[fd00:ec2::254]:80", "[::ffff:169.254.169.254]:80", "[64:ff9b::a9fe:a9fe]:80"} {
+		if _, err := load(t, "upstream: {hosts: {x.example: '"+at+"'}}\n"); err == nil || !strings.Contains(err.Error(), "metadata") {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+}
 
 func TestS21_OperatorsAnswersAreForThoseTheyName(t *testing.T) {
 	c, err := load(t, `upstream:
