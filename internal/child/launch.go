@@ -18,7 +18,6 @@ type Launch struct {
 	Wall   WallMode
 	Places []Place // what the wall lets through
 	NoUnix bool    // no Unix sockets but pairs: the wall does not keep from those of others
-	Filter string  // name of the seccomp filter: "default", or a weakening's
 	// Observer is the socket to which init sends the descriptor of the jail's
 	// notifications, by its number among the files that come with the go; 0 when
 	// the jail is not observed.

@@ -13,7 +13,7 @@ import (
 const MaxLaunch = 4 << 20
 
 const (
-	launchMagic  = "OJL5"  // omnijail launch, version 5
+	launchMagic  = "OJL6"  // omnijail launch, version 6
 	launchGroups = 1 << 16 // the kernel's own NGROUPS_MAX
 	launchLimits = 64
 	launchPlaces = 1 << 12
@@ -33,7 +33,6 @@ func EncodeLaunch(l *Launch) ([]byte, error) {
 	b = putBytes(b, []byte(l.Exec))
 	b = putBytes(b, []byte(l.Cwd))
 	b = putBytes(b, []byte(l.Home))
-	b = putBytes(b, []byte(l.Filter))
 	b = putList(b, l.Argv)
 	b = putList(b, l.Env)
 	b = put32(b, l.UID)
@@ -74,14 +73,13 @@ func DecodeLaunch(b []byte) (*Launch, error) {
 	}
 	r := launchReader{b: b[len(launchMagic):]}
 	l := &Launch{
-		Exec:   string(r.bytes()),
-		Cwd:    string(r.bytes()),
-		Home:   string(r.bytes()),
-		Filter: string(r.bytes()),
-		Argv:   r.list(),
-		Env:    r.list(),
-		UID:    r.u32(),
-		GID:    r.u32(),
+		Exec: string(r.bytes()),
+		Cwd:  string(r.bytes()),
+		Home: string(r.bytes()),
+		Argv: r.list(),
+		Env:  r.list(),
+		UID:  r.u32(),
+		GID:  r.u32(),
 	}
 	l.Groups = make([]uint32, r.count(launchGroups, 4))
 	for i := range l.Groups {

@@ -11,7 +11,7 @@ func sample() *Launch {
 	return &Launch{
 		Exec: "/usr/bin/env", Argv: [][]byte{[]byte("env"), {0xff, 0xfe}, {}},
 		Env: [][]byte{[]byte("A=b"), []byte("EMPTY=")}, Cwd: "/home/u/ws",
-		UID: 1000, GID: 1001, Groups: []uint32{44, 1002}, TTY: true, Filter: "default",
+		UID: 1000, GID: 1001, Groups: []uint32{44, 1002}, TTY: true,
 		Wall: WallFiles, NoUnix: true, Places: []Place{{"/usr", false, PlaceRead | PlaceExecute}, {"/home/u/f", true, PlaceChange}},
 		Stdio: [3]int{1, -1, 4}, Limits: []Rlimit{{7, 64, 128}}, Processors: []uint32{0, 3},
 	}

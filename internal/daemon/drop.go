@@ -85,7 +85,7 @@ func (p *probe) start(ctx context.Context, undo *cleanup.Stack, cgroup *os.File)
 	undo.Add(pts.Close)
 	record := &child.Launch{
 		Exec: "/bin/cat", Argv: [][]byte{[]byte("cat"), []byte("/proc/self/status")}, Env: [][]byte{[]byte("PATH=/bin")}, Cwd: "/",
-		UID: user.UID, GID: user.GID, Filter: "default", Stdio: [3]int{-1, child.FirstFile, -1},
+		UID: user.UID, GID: user.GID, Stdio: [3]int{-1, child.FirstFile, -1},
 		Wall: child.WallFiles, Places: layout.Places(),
 	}
 	harden(p.backend, &jail.Spec{}, record)

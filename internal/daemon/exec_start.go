@@ -16,7 +16,6 @@ import (
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/policy"
 	"github.com/omnijail/omnijail/internal/pty"
-	"github.com/omnijail/omnijail/internal/seccomp"
 	"github.com/omnijail/omnijail/internal/spawn"
 	"github.com/omnijail/omnijail/internal/stage"
 	"github.com/omnijail/omnijail/internal/trust"
@@ -365,7 +364,7 @@ func (x *execution) launch(places []child.Place, backend jail.Backend) (*os.File
 	own["OMNIJAIL"], own["OMNIJAIL_ID"] = "1", x.j.id.String()
 	l := &child.Launch{
 		Exec: x.opened.Reply.Exec, Argv: p.Argv, Env: policy.BuildEnv(p.Spec.Env, p.Context, own), Cwd: x.opened.Reply.Cwd,
-		UID: oci.User.UID, GID: oci.User.GID, Groups: oci.User.AdditionalGids, TTY: p.TTY != nil, Filter: filterName(p.Spec),
+		UID: oci.User.UID, GID: oci.User.GID, Groups: oci.User.AdditionalGids, TTY: p.TTY != nil,
 		Wall: wallMode(p.Spec), Places: places,
 	}
 	if len(p.Spec.Rules) > 0 && !p.Spec.Bare() {
@@ -413,20 +412,6 @@ func (x *execution) launch(places []child.Place, backend jail.Backend) (*os.File
 		return nil, nil, err
 	}
 	return file, files, nil
-}
-
-// filterName is the system call filter of a jail: the strictest, or the one of
-// its weakening.
-func filterName(spec *jail.Spec) string {
-	if spec.Observe {
-		return seccomp.Observed
-	}
-	for _, w := range spec.Weaken {
-		if _, err := seccomp.Name(string(w)); err == nil {
-			return string(w)
-		}
-	}
-	return "default"
 }
 
 // harden lets a backend ask more of init than the policy does.

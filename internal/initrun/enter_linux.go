@@ -10,12 +10,9 @@ import (
 	"github.com/omnijail/omnijail/internal/seccomp"
 )
 
-// wall gives new privileges up and adds Landlock behind the mounts. Paths are
-// opened by the caller, in the view that the command has.
+// wall adds Landlock behind the mounts. Paths are opened by the caller, in the view
+// that the command has.
 func wall(l *child.Launch) *child.StartError {
-	if errno := prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); errno != 0 {
-		return fail(child.StepWall, errno, "no_new_privs")
-	}
 	if l.Wall == child.WallNone {
 		return nil
 	}
@@ -33,9 +30,10 @@ func wall(l *child.Launch) *child.StartError {
 	return nil
 }
 
-// filter installs the system call filters; that of an observed jail's reports is
-// the last, since what follows is reported by it.
-func filter(l *child.Launch) *child.StartError {
+// restrict installs the system call filters that a command may have beside its
+// jail's; that of an observed jail's reports is the last, since what follows is
+// reported by it.
+func restrict(l *child.Launch) *child.StartError {
 	if l.Wall == child.WallNone {
 		return nil
 	}
@@ -44,8 +42,8 @@ func filter(l *child.Launch) *child.StartError {
 			return failed
 		}
 	}
-	if failed := install(seccomp.Named(l.Filter)); failed != nil || l.Observer == 0 {
-		return failed
+	if l.Observer == 0 {
+		return nil
 	}
 	return notify(l.Observer)
 }

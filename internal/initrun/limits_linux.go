@@ -32,14 +32,12 @@ var limits = [...]child.Rlimit{
 	{Resource: unix.RLIMIT_RTTIME, Soft: unlimited, Hard: unlimited},
 }
 
-// setLimits applies the table and then the policy's own, each cut to the
-// inherited hard limit, which nothing in here could raise.
-func setLimits(own []child.Rlimit) *child.StartError {
-	for _, list := range [][]child.Rlimit{limits[:], own} {
-		for _, want := range list {
-			if err := setLimit(want); err != nil {
-				return fail(child.StepReset, err, "resource limit")
-			}
+// setLimits applies those of list, each cut to the inherited hard limit, which nothing
+// in here could raise.
+func setLimits(list []child.Rlimit) *child.StartError {
+	for _, want := range list {
+		if err := setLimit(want); err != nil {
+			return fail(child.StepReset, err, "resource limit")
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/internal/child"
+	"github.com/omnijail/omnijail/internal/seccomp"
 )
 
 const exitFailed = 125
@@ -20,7 +21,7 @@ func Main(args []string) int {
 	if err := prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != 0 {
 		return exitFailed
 	}
-	if len(args) != 1 {
+	if len(args) != 1 && len(args) != 2 {
 		return exitFailed
 	}
 	ch, err := strconv.Atoi(args[0])
@@ -28,25 +29,49 @@ func Main(args []string) int {
 		return exitFailed
 	}
 	c := channel(ch)
+	if failed := prepare(args[1:]); failed != nil {
+		c.fail(failed)
+		return exitFailed
+	}
 	files, ok := c.ready()
 	if !ok {
 		return exitFailed
 	}
-	c.fail(run(files))
+	c.fail(run(files, len(args) > 1))
 	return exitFailed
 }
 
-// run takes the steps and returns the one that failed. files came with the go.
-func run(files []int) *child.StartError {
+// prepare takes the steps that are the same for every command, before there is one:
+// it may be long until then, and short after. The filter is the last, for it refuses
+// some of the others.
+func prepare(filter []string) *child.StartError {
+	if failed := disinherit(); failed != nil {
+		return failed
+	}
+	if errno := prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); errno != 0 {
+		return fail(child.StepWall, errno, "no_new_privs")
+	}
+	if len(filter) == 0 {
+		return nil
+	}
+	return install(seccomp.Named(filter[0]))
+}
+
+// run takes the steps and returns the one that failed. files came with the go;
+// filtered says that the filter has been installed.
+func run(files []int, filtered bool) *child.StartError {
 	l, failed := readLaunch(files[0])
 	if failed == nil {
 		failed = number(l, files)
+	}
+	if failed == nil && !filtered && l.Wall != child.WallNone {
+		failed = fail(child.StepFilter, unix.EINVAL, "none was named")
 	}
 	if failed != nil {
 		return failed
 	}
 	steps := []func(*child.Launch) *child.StartError{
-		reset, becomeCaller, verify, wall, database, filter, stdio, enter,
+		reset, becomeCaller, verify, wall, database, restrict, stdio, enter,
 	}
 	for _, step := range steps {
 		if failed := step(l); failed != nil {

@@ -18,12 +18,12 @@ const (
 	coreFilter = "0x33"
 )
 
-// reset undoes what a child of a root service inherits. Priorities are the
+// disinherit undoes what a child of a root service inherits. Priorities are the
 // spawner's part: raising them back needs rights that a jail never has.
-func reset(l *child.Launch) *child.StartError {
+func disinherit() *child.StartError {
 	bad := func(err error, what string) *child.StartError { return fail(child.StepReset, err, what) }
 
-	if failed := setLimits(l.Limits); failed != nil {
+	if failed := setLimits(limits[:]); failed != nil {
 		return failed
 	}
 	if err := raiseOOMScore(); err != nil {
@@ -31,15 +31,6 @@ func reset(l *child.Launch) *child.StartError {
 	}
 	if err := put("/proc/self/coredump_filter", coreFilter); err != nil && err != unix.ENOENT {
 		return bad(err, "coredump_filter")
-	}
-	// The audit subsystem then names the caller. A login id that is already set
-	// cannot be changed from here: it names who started the daemon, which is true.
-	err := put("/proc/self/loginuid", strconv.Itoa(int(l.UID)))
-	if err != nil && err != unix.ENOENT && err != unix.EPERM {
-		return bad(err, "loginuid")
-	}
-	if err := resetScheduling(l.Processors); err != nil {
-		return bad(err, "sched_setaffinity")
 	}
 	if errno := prctl(unix.PR_SET_TIMERSLACK, timerSlack, 0, 0, 0); errno != 0 {
 		return bad(errno, "timer slack")
@@ -55,6 +46,23 @@ func reset(l *child.Launch) *child.StartError {
 		return bad(errno, "personality")
 	}
 	unix.Umask(0o022)
+	return nil
+}
+
+// reset undoes the rest, and sets the limits that are a command's own.
+func reset(l *child.Launch) *child.StartError {
+	if failed := setLimits(l.Limits); failed != nil {
+		return failed
+	}
+	// The audit subsystem then names the caller. A login id that is already set
+	// cannot be changed from here: it names who started the daemon, which is true.
+	err := put("/proc/self/loginuid", strconv.Itoa(int(l.UID)))
+	if err != nil && err != unix.ENOENT && err != unix.EPERM {
+		return fail(child.StepReset, err, "loginuid")
+	}
+	if err := resetScheduling(l.Processors); err != nil {
+		return fail(child.StepReset, err, "sched_setaffinity")
+	}
 	return nil
 }
 

@@ -69,11 +69,7 @@ func run(args []string) (int, error) {
 // filter puts the outer filter on every thread of this process; what init starts
 // inherits it.
 func (o Order) filter() error {
-	var weaken []string
-	if o.Filter != seccomp.Default {
-		weaken = []string{o.Filter}
-	}
-	f, err := seccomp.Outer(weaken...)
+	f, err := seccomp.Outer(o.Filter)
 	if err != nil {
 		return err
 	}
@@ -91,7 +87,7 @@ func (o Order) start() (pid int, err error) {
 	for i := range files {
 		files[i] = uintptr(i)
 	}
-	args := []string{"omnijail-init", "run", strconv.Itoa(o.Channel)}
+	args := []string{"omnijail-init", "run", strconv.Itoa(o.Channel), o.Filter}
 	pid, err = syscall.ForkExec("/proc/self/fd/"+strconv.Itoa(o.Init), args, &syscall.ProcAttr{Env: []string{}, Files: files})
 	if err != nil {
 		return 0, err

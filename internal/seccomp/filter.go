@@ -47,10 +47,9 @@ func Jail(weaken ...string) (Filter, error) {
 
 // Outer returns the filter of process 1 of a jail and what it starts, and that
 // the command inherits: the jail's, less what omnijail-init still calls while it
-// sets limits and leaves the node's keyring. Give it the jail's own weakenings.
-func Outer(weaken ...string) (Filter, error) {
-	name, err := Name(weaken...)
-	if err != nil {
+// sets limits and leaves the node's keyring. name is that of the jail's own.
+func Outer(name string) (Filter, error) {
+	if _, err := Named(name); err != nil {
 		return nil, err
 	}
 	if name == Default {
@@ -84,6 +83,22 @@ func Name(weaken ...string) (string, error) {
 		return weaken[0], nil
 	}
 	return "", fmt.Errorf("no seccomp filter for %s together: choose one", strings.Join(weaken, " and "))
+}
+
+// Of returns the name of the filter of a jail: the strictest, or that of the one among
+// its weakenings that concerns system calls, or of its being observed. It fails where
+// there is none for all of that together.
+func Of[W ~string](weaken []W, observed bool) (string, error) {
+	var concerned []string
+	for _, w := range weaken {
+		if _, err := Name(string(w)); err == nil {
+			concerned = append(concerned, string(w))
+		}
+	}
+	if observed {
+		concerned = append(concerned, Observed)
+	}
+	return Name(concerned...)
 }
 
 // Named returns the jail filter called name: Default or a weakening.

@@ -13,8 +13,8 @@ func TestNames(t *testing.T) {
 		if f, err := Jail(bad...); err == nil {
 			t.Errorf("Jail(%q) gave a filter of %d bytes", bad, len(f))
 		}
-		if _, err := Outer(bad...); err == nil {
-			t.Errorf("Outer(%q) gave a filter", bad)
+		if _, err := Outer(bad[0]); err == nil && len(bad) == 1 {
+			t.Errorf("Outer(%q) gave a filter", bad[0])
 		}
 	}
 	for _, weaken := range [][]string{nil, {"ptrace"}, {"nested_sandbox"}} {
@@ -29,8 +29,8 @@ func TestNames(t *testing.T) {
 		if again, err := Named(name); err != nil || !bytes.Equal(again, inner) {
 			t.Errorf("Named(%q): %v", name, err)
 		}
-		if outer, err := Outer(weaken...); err != nil || bytes.Equal(outer, inner) {
-			t.Errorf("Outer(%q): %v", weaken, err)
+		if outer, err := Outer(name); err != nil || bytes.Equal(outer, inner) {
+			t.Errorf("Outer(%q): %v", name, err)
 		}
 	}
 }

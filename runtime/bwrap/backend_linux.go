@@ -27,16 +27,11 @@ func (b *Backend) Command(spec *jail.Spec, st jail.Staged) (*jail.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	var weaken []string
-	for _, w := range spec.Weaken {
-		if _, err := seccomp.Name(string(w)); err == nil {
-			weaken = append(weaken, string(w))
-		}
+	name, err := seccomp.Of(spec.Weaken, spec.Observe)
+	if err != nil {
+		return nil, err
 	}
-	if spec.Observe {
-		weaken = append(weaken, seccomp.Observed)
-	}
-	outer, err := seccomp.Outer(weaken...)
+	outer, err := seccomp.Outer(name)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +58,6 @@ func (b *Backend) Command(spec *jail.Spec, st jail.Staged) (*jail.Cmd, error) {
 	}
 	args := cmd.Donate(argsFile)
 	cmd.Args = []string{"bwrap", "--args", fmt.Sprint(args), "--",
-		fmt.Sprintf("/proc/self/fd/%d", init), "run", fmt.Sprint(channel)}
+		fmt.Sprintf("/proc/self/fd/%d", init), "run", fmt.Sprint(channel), name}
 	return cmd, nil
 }

@@ -182,6 +182,7 @@ func TestExitCodes(t *testing.T) {
 	for _, c := range []struct {
 		argv   []string
 		launch func(*jail.Launch)
+		told   func([]string) []string
 		exit   int
 		stage  string
 	}{
@@ -194,10 +195,11 @@ func TestExitCodes(t *testing.T) {
 		{argv: []string{ws + "/garbage"}, exit: 126, stage: "executing"},
 		{argv: []string{ws}, exit: 126, stage: "executing"},
 		{argv: []string{"/bin/true"}, launch: inDir("/nowhere"), exit: 125, stage: "working directory"},
-		{argv: []string{"/bin/true"}, launch: func(l *jail.Launch) { l.Filter = "none" }, exit: 125, stage: "filter"},
+		{argv: []string{"/bin/true"}, told: func(args []string) []string { return args[:len(args)-1] }, exit: 125, stage: "filter"},
+		{argv: []string{"/bin/true"}, told: func(args []string) []string { return append(args[:len(args)-1], "none") }, exit: 125, stage: "filter"},
 	} {
 		l, d := grants(t, jail.OpenGrant{Path: ws, Dir: true})
-		o := r.run(t, command{argv: c.argv, launch: c.launch, layout: l, descs: d})
+		o := r.run(t, command{argv: c.argv, launch: c.launch, told: c.told, layout: l, descs: d})
 		exit := o.exit
 		if failed, ok := o.err.(*jail.StartError); ok {
 			exit = failed.Exit()

@@ -94,8 +94,9 @@ type command struct {
 	descs  stage.Descriptors
 	stdin  io.Reader
 	launch func(*jail.Launch)
-	tty    *os.File     // slave for all three slots
-	stage  func() error // before the plan
+	told   func(args []string) []string // what init is told instead
+	tty    *os.File                     // slave for all three slots
+	stage  func() error                 // before the plan
 	opts   spawn.Options
 }
 
@@ -191,6 +192,9 @@ func (r *rig) start(t testing.TB, c command) (*started, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.told != nil {
+		s.cmd.Args = c.told(s.cmd.Args)
+	}
 	c.opts.Stage = func() error {
 		if c.stage != nil {
 			if err := c.stage(); err != nil {
@@ -207,7 +211,7 @@ func (r *rig) start(t testing.TB, c command) (*started, error) {
 func (s *started) record(t testing.TB, r *rig, c command) {
 	t.Helper()
 	s.files = r.stdio(t, c, s)
-	l := &jail.Launch{Exec: c.argv[0], Cwd: "/", UID: uid, GID: gid, Filter: "default", Stdio: [3]int{1, 2, 3}}
+	l := &jail.Launch{Exec: c.argv[0], Cwd: "/", UID: uid, GID: gid, Stdio: [3]int{1, 2, 3}}
 	for _, a := range c.argv {
 		l.Argv = append(l.Argv, []byte(a))
 	}

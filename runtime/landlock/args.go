@@ -21,17 +21,15 @@ func Args(spec *jail.Spec, st jail.Staged) (reaper.Order, error) {
 	if err := oci.Check(Name, spec); err != nil {
 		return reaper.Order{}, err
 	}
-	o := reaper.Order{Filter: "default", ReadOnly: spec.OCI.Linux.ReadonlyPaths}
+	o := reaper.Order{ReadOnly: spec.OCI.Linux.ReadonlyPaths}
 	for _, w := range spec.Weaken {
 		if need := node.Refuses(Name, w); need != "" {
 			return o, &jail.UnsupportedError{Backend: Name, Feature: "weaken: [" + string(w) + "]", Need: need, Fix: "backend: " + node.Bubblewrap}
 		}
-		if w == jail.WeakPtrace {
-			o.Filter = string(w)
-		}
 	}
-	if spec.Observe {
-		o.Filter = seccomp.Observed
+	var err error
+	if o.Filter, err = seccomp.Of(spec.Weaken, spec.Observe); err != nil {
+		return o, err
 	}
 	for _, m := range st.Mounts {
 		switch {
