@@ -65,10 +65,11 @@ func TestS17_AScoutThatStaysAndIsStoppedIsReplaced(t *testing.T) {
 	run := Ctl{UID: Alice, Dir: dir, Args: []string{"exec", "--write", dir, "--", "sh", "-c", "echo x >> r/.git/config"}}
 	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
 		n.Run(t, run)
-		before := n.staying()
-		if len(before) != 1 {
-			t.Fatalf("%d scouts stayed", len(before))
-		}
+		var before []int
+		until(t, "one scout stays, and one that was stopped has ended", func() bool {
+			before = n.staying()
+			return len(before) == 1
+		})
 		if err := syscall.Kill(before[0], signal); err != nil {
 			t.Fatal(err)
 		}

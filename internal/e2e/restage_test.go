@@ -144,7 +144,7 @@ func TestS09_WhatCannotBeProtectedAgainEndsTheCommand(t *testing.T) {
 			return errors.Join(os.Rename(dir+"/.git", dir+"/old"), os.Mkdir(dir+"/.git", 0o777))
 		}},
 		{"removed for good", "has not come back", func(dir string) error { return os.Remove(dir + "/.env") }},
-		{"a link in its place", "has not come back", func(dir string) error {
+		{"a link in its place", "would have to be protected now", func(dir string) error {
 			return errors.Join(os.Symlink("tick", dir+"/.env~"), os.Rename(dir+"/.env~", dir+"/.env"))
 		}},
 		{"a configuration that includes another file", "would have to be protected now", func(dir string) error {
