@@ -157,16 +157,20 @@ func TestS26_MountsInsideAGrantComeAlong(t *testing.T) {
 	r := newRig(t)
 	ws := workspace(t)
 	write(t, ws+"/sub/covered", "covered\n")
-	if err := unix.Mount("tmpfs", ws+"/sub", "tmpfs", unix.MS_NOEXEC, ""); err != nil {
+	if err := unix.Mount("tmpfs", ws+"/sub", "tmpfs", unix.MS_NOEXEC|unix.MS_NOSYMFOLLOW, ""); err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Unmount(ws+"/sub", unix.MNT_DETACH)
+	write(t, ws+"/sub/file", "")
+	if err := os.Symlink("file", ws+"/sub/link"); err != nil {
+		t.Fatal(err)
+	}
 	l, d := grants(t, jail.OpenGrant{Path: ws, Dir: true})
-	out := r.sh(t, l, d, `ls `+ws+`/sub; grep `+ws+`/sub /proc/self/mountinfo | cut -d' ' -f6`)
+	out := r.sh(t, l, d, `cat `+ws+`/sub/link 2>/dev/null && echo followed; test -e `+ws+`/sub/covered && echo covered; grep `+ws+`/sub /proc/self/mountinfo | cut -d' ' -f6`)
 	options := strings.Split(strings.TrimSpace(out), ",")
-	for _, want := range []string{"ro", "nosuid", "nodev", "noexec"} {
-		if !slices.Contains(options, want) {
-			t.Errorf("no %s in %q", want, out)
+	for _, want := range []string{"ro", "nosuid", "nodev", "noexec", "nosymfollow"} {
+		if !slices.Contains(options, want) || strings.Contains(out, "ed\n") {
+			t.Errorf("no %s, or what should not be there, in %q", want, out)
 		}
 	}
 }
