@@ -61,6 +61,7 @@ type execution struct {
 	lost        atomic.Bool         // a protection has gone
 	end         func(reason string) // ends the command; first call counts
 	before      cgroup.Usage        // of the jail, when the command came
+	alone       bool                // the jail ends with it
 }
 
 // errEnded is why an exec's context ends: somebody ended it.
@@ -129,6 +130,7 @@ func (x *execution) run(ctx context.Context, cancel context.CancelCauseFunc) api
 		return x.failure(ctx, err)
 	}
 	go x.control(cancel)
+	x.alone = true
 	return x.wait(ctx)
 }
 

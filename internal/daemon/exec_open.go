@@ -111,6 +111,7 @@ type wayOut struct {
 	opened netns.Opening
 	proc   *egressProc // that has its sockets
 	answer wire.Answer
+	leave  func() // has proc forget the jail; nil without proc. It waits, and does it once
 }
 
 // network takes one from the pool.
@@ -137,8 +138,8 @@ func (m *Manager) wayOut(ctx context.Context, j *liveJail, policy *inForce, net 
 	if err != nil {
 		return n, err
 	}
-	undo.Add(func() error { proc.detach(j.id); return nil })
-	n.proc = proc
+	n.proc, n.leave = proc, sync.OnceFunc(func() { proc.detach(j.id) })
+	undo.Add(func() error { n.leave(); return nil })
 	set := m.cfg.Settings()
 	told := toldOf(set, policy)
 	file, err := wire.Seal("egress-spec", told)

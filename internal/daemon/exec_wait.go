@@ -58,6 +58,9 @@ func (x *execution) wait(ctx context.Context) api.Exit {
 	}
 	x.brake.end()
 	x.group.Kill()
+	if leave := x.j.env.leave; x.alone && leave != nil {
+		go leave() // beside the rest; the jail's end waits for it
+	}
 	x.reap()
 	x.lastLook()
 	return exit
