@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"strings"
+	"sync"
 )
 
 // needle is what a body is searched for: the marker, or the base64 digits that it
@@ -29,8 +30,10 @@ const stride = len(marker)
 
 // skips says, for two bytes, how far the end of a window of stride bytes can move
 // on before it could end a needle (Wu and Manber's search). A body is touched once
-// in about seven bytes.
-var skips = func() (t [1 << 16]uint8) {
+// in about seven bytes. It is made for who searches: most programs that know of
+// credentials do not, and start a tenth of a millisecond sooner.
+var skips = sync.OnceValue(func() *[1 << 16]uint8 {
+	t := new([1 << 16]uint8)
 	for i := range t {
 		t[i] = uint8(stride - 1)
 	}
@@ -43,7 +46,7 @@ var skips = func() (t [1 << 16]uint8) {
 		}
 	}
 	return t
-}()
+})
 
 // spellings returns the two bytes in every case of letters, if case is open.
 func spellings(pair string, open bool) []string {
@@ -56,6 +59,7 @@ func spellings(pair string, open bool) []string {
 
 // findInBody reports whether b holds a placeholder, as it is or in base64.
 func findInBody(b []byte) bool {
+	skips := skips()
 	for end := stride - 2; end+1 < len(b); {
 		skip := skips[int(b[end])<<8|int(b[end+1])]
 		if skip == 0 {
