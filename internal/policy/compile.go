@@ -43,7 +43,7 @@ func Compile(doc *Document, req Request, facts Facts) (*jail.Spec, error) {
 		Weaken:       doc.weakenings(),
 		Needs:        slices.Clone(baseNeeds),
 		View:         files,
-		Warnings:     v.warnings(files.Grants),
+		Warnings:     doc.asked(v.warnings(files.Grants)),
 		Rules:        doc.rules(),
 		Bindings:     doc.bindings(),
 		Env:          envPlan(doc, req, home, rep),

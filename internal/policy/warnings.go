@@ -47,6 +47,15 @@ func (v *view) warnings(grants []jail.Grant) (out []string) {
 	return out
 }
 
+// asked leaves those of the warnings that whoever asks for the jail can act on: of an
+// operator's policy, what they added to it. The operator is told by policy check.
+func (d *Document) asked(warnings []string) []string {
+	if d.Ref.Own {
+		return warnings
+	}
+	return slices.DeleteFunc(warnings, func(w string) bool { return !strings.HasPrefix(w, "--") })
+}
+
 // placed makes the names of a list paths.
 func (v *view) placed(list []string) (out []string) {
 	for _, p := range list {

@@ -38,7 +38,12 @@ func TestBroadAndCredentialGrantsAreSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantWarning(t, spec.Warnings, "a flag", "", credentials)
+	wantWarning(t, spec.Warnings, "a flag", "--read: ", credentials)
+	doc := closed(t, "read_paths: [/srv]\ncaller: [cwd, read]\n")
+	if spec, err = Compile(doc, req, facts()); err != nil {
+		t.Fatal(err)
+	}
+	wantWarning(t, spec.Warnings, "a flag beside an operator's policy", "--read: ", credentials)
 }
 
 func wantWarning(t *testing.T, warnings []string, path, start, want string) {
