@@ -18,28 +18,31 @@ import (
 func (p *person) daemon(t *testing.T, f func(e *apitest.Exec, req api.ExecRequest)) {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/exec", func(w http.ResponseWriter, r *http.Request) {
-		e, err := apitest.Accept(w, r)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer e.Close()
-		var req api.ExecRequest
-		if err := json.Unmarshal(e.Request, &req); err != nil {
-			t.Errorf("%s: %v", e.Request, err)
-		}
-		f(e, req)
-		for _, file := range e.Files {
-			file.Close()
-		}
-		e.Send(api.Event{Exit: &api.Exit{}}) // a client that had its exit has gone
-	})
+	mux.HandleFunc("POST /v1/exec", func(w http.ResponseWriter, r *http.Request) { playExec(t, w, r, f) })
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		json.NewEncoder(w).Encode(map[string]any{"error": api.NotFound()})
 	})
 	p.env = append(p.env, "OMNIJAIL_SOCKET="+apitest.Serve(t, mux))
+}
+
+// playExec plays one exec with f and sends an exit of 0 after it.
+func playExec(t *testing.T, w http.ResponseWriter, r *http.Request, f func(e *apitest.Exec, req api.ExecRequest)) {
+	e, err := apitest.Accept(w, r)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer e.Close()
+	var req api.ExecRequest
+	if err := json.Unmarshal(e.Request, &req); err != nil {
+		t.Errorf("%s: %v", e.Request, err)
+	}
+	f(e, req)
+	for _, file := range e.Files {
+		file.Close()
+	}
+	e.Send(api.Event{Exit: &api.Exit{}}) // a client that had its exit has gone
 }
 
 // output runs a shell command to its end.
@@ -155,22 +158,12 @@ func TestAPolicyOfTheDaemonsIsAskedWithTheRequest(t *testing.T) {
 			json.NewEncoder(w).Encode(map[string]any{"error": refused})
 			return
 		}
-		e, err := apitest.Accept(w, r)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer e.Close()
-		var req api.ExecRequest
-		json.Unmarshal(e.Request, &req)
-		var value [16]byte
-		n, _ := e.Files[3].ReadAt(value[:], 0)
-		second <- req
-		values <- string(value[:n])
-		for _, file := range e.Files {
-			file.Close()
-		}
-		e.Send(api.Event{Exit: &api.Exit{}})
+		playExec(t, w, r, func(e *apitest.Exec, req api.ExecRequest) {
+			var value [16]byte
+			n, _ := e.Files[3].ReadAt(value[:], 0)
+			second <- req
+			values <- string(value[:n])
+		})
 	})
 	p.env = append(p.env, "OMNIJAIL_SOCKET="+apitest.Serve(t, mux), "GIVEN=1", "UNASKED=2", "TOKEN=secret")
 	if _, stderr, code := output(t, p.shell("omnijailctl exec --policy theirs -- true")); code != 0 {
