@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"testing"
 )
 
@@ -38,16 +37,20 @@ func BenchmarkProtected(b *testing.B) {
 		if c.dirs > 0 {
 			n.outside(b, dir, `seq -f d%g 0 $(($1 - 1)) | xargs mkdir && seq 0 99999 | awk -v n=$1 '{print "d" $1 % n "/" $1}' | xargs touch`, fmt.Sprint(c.dirs))
 		}
-		all = append(all, &contender{name: c.name, every: 1, run: func() func() {
-			args := []string{"exec", "--write", dir, "--", "true"}
-			if c.first { // another grant, and it is not the request that a scout stayed for
-				args = slices.Insert(args, 1, "--read", n.Workspace(b, Alice, nil))
+		every, then := 1, func() {}
+		if c.first { // nobody has been there before
+			every, then = cold, func() {
+				of := dir
+				dir = n.Workspace(b, Alice, nil)
+				n.outside(b, dir, "cp -al $1/. .", of)
 			}
-			cmd := n.Command(b, Ctl{UID: Alice, Dir: dir, Args: args})
+		}
+		all = append(all, &contender{name: c.name, every: every, run: func() func() {
+			cmd := n.Command(b, Ctl{UID: Alice, Dir: dir, Args: []string{"exec", "--write", dir, "--", "true"}})
 			if out, err := cmd.CombinedOutput(); err != nil {
 				b.Fatalf("%v: %s", err, out)
 			}
-			return nil
+			return then
 		}})
 	}
 	turns(b, all...)
