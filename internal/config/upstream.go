@@ -15,7 +15,8 @@ import (
 // Upstream is the operator's own answer for names and roots.
 type Upstream struct {
 	// Hosts maps NAME or NAME:PORT (default 443) to the one address and port that
-	// is dialled for it, exempt from the private-address guard for exactly that.
+	// is dialled for it, exempt from the private-address guard for exactly that. A
+	// metadata service's is refused.
 	Hosts map[string]Host `yaml:"hosts"`
 	// CAFiles are extra roots, read at start and on reload.
 	CAFiles []string `yaml:"ca_files"`

@@ -26,6 +26,11 @@ func TestNSSInAJail(t *testing.T) {
 		t.Errorf("a jail without a network has %q in its home", o.Stdout)
 	}
 
+	// A pipe in the place of a file keeps no later command from its start.
+	odd := n.create(t)
+	n.in(t, odd, "cd ~/.pki/nssdb && rm cert9.db && mkfifo cert9.db.new && rm key4.db && mkfifo key4.db").Want(t, 0)
+	n.in(t, odd, "true").Want(t, 0)
+
 	id := n.create(t)
 	n.in(t, id, askByNSS+"; : >~/.pki/mine").Want(t, 0)
 	n.degrade(t, id)

@@ -38,14 +38,19 @@ func database(l *child.Launch) *child.StartError {
 	return nil
 }
 
-// read returns a small file's bytes, nil where there is none.
+// read returns a small file's bytes, nil where there is none. One that is larger than
+// any database of ours is not read whole, and equal to none.
 func read(name string) []byte {
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
 	}
 	defer unix.Close(fd)
-	b := make([]byte, maxDatabase)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil
+	}
+	b := make([]byte, min(st.Size, maxDatabase))
 	n := 0
 	for n < len(b) {
 		m, err := unix.Read(fd, b[n:])
@@ -59,7 +64,7 @@ func read(name string) []byte {
 
 // replace puts data in a file's place whole: another command may have it open.
 func replace(name string, data []byte) {
-	fd, err := unix.Open(name+".new", unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	fd, err := unix.Open(name+".new", unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return
 	}
