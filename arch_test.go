@@ -62,7 +62,7 @@ var table = arch.Rules{
 			"internal/spawn", "internal/peercred", "internal/cleanup", "internal/audit", "netns", "internal/egressd/wire",
 			"internal/egressd/cage", "internal/child", "internal/seqpacket", "internal/mountwatch", "internal/caches", "internal/fence", "internal/guard", "internal/idle",
 		},
-		"internal/server": {"api", "internal/daemon", "internal/policy", "internal/peercred", "internal/config", "internal/audit", "internal/jail", "internal/suggest"},
+		"internal/server": {"api", "internal/daemon", "internal/policy", "internal/peercred", "internal/config", "internal/audit", "internal/egress", "internal/jail", "internal/suggest"},
 
 		"internal/lab":                   {"internal/lab"},
 		"internal/cgroup/cgrouptest":     {"internal/cgroup"},

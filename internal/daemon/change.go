@@ -147,6 +147,8 @@ func (c *Change) replace(next *inForce) (wire.Answer, error) {
 	left := is
 	if err != nil {
 		left = was
+	} else {
+		j.under.Store(set)
 	}
 	if err := j.proc.Load().wall.Admit(id, left); err != nil {
 		c.m.cfg.Log.Error("fence: openings of a former policy stay", "jail", id, "err", err)

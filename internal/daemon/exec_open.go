@@ -141,6 +141,7 @@ func (m *Manager) wayOut(ctx context.Context, j *liveJail, policy *inForce, net 
 	n.proc, n.leave = proc, sync.OnceFunc(func() { proc.detach(j.id) })
 	undo.Add(func() error { n.leave(); return nil })
 	set := m.cfg.Settings()
+	j.under.Store(set)
 	told := toldOf(set, policy)
 	file, err := wire.Seal("egress-spec", told)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/config"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/peercred"
@@ -28,6 +29,7 @@ type liveJail struct {
 	backend  string
 	started  time.Time
 	proc     atomic.Pointer[egressProc]
+	under    atomic.Pointer[config.Config] // when proc was told of the policy; nil before
 	audience audience
 	ctx      context.Context // ends with the jail
 	metrics  *metrics

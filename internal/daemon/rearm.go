@@ -107,7 +107,9 @@ func rearmable(spec *jail.Spec) *api.Error {
 // catchUp gives the policy in the egress process the number that it has here: the
 // jail may have had others before.
 func (r *Rearm) catchUp(n *wayOut, next *inForce) error {
-	file, err := wire.Seal("egress-spec", toldOf(r.m.cfg.Settings(), next))
+	set := r.m.cfg.Settings()
+	r.j.under.Store(set)
+	file, err := wire.Seal("egress-spec", toldOf(set, next))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"github.com/omnijail/omnijail/internal/config"
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/peercred"
 )
@@ -10,6 +11,8 @@ type Holding struct {
 	Caller   peercred.Caller
 	Confined bool // it called from a sandbox of its own
 	Spec     *jail.Spec
+	User     jail.User      // as whom its commands run
+	Under    *config.Config // when its egress process was told of the policy; nil before
 }
 
 // Revoke asks still about every live jail and ends those for which it gives a
@@ -57,7 +60,8 @@ func (m *Manager) revoked(epoch uint64, j *liveJail) string {
 }
 
 func (j *liveJail) holding() Holding {
-	return Holding{Caller: j.caller, Confined: j.confined, Spec: j.spec()}
+	n := j.policy.Load()
+	return Holding{Caller: j.caller, Confined: j.confined, Spec: n.plan.Spec, User: n.plan.User, Under: j.under.Load()}
 }
 
 // retire ends a process that has no jail, now or when its last one is gone.

@@ -88,6 +88,47 @@ func TestS31_TighteningEndsLiveJails(t *testing.T) {
 	}
 }
 
+// What the operator's configuration opened for a jail's own rules, and does not any
+// more, ends it; what its rules never led to does not.
+func TestS31_ANarrowerWayOutEndsLiveJails(t *testing.T) {
+	t.Parallel()
+	const rules = "egress_rules: [\"GET x.test/**\", \"GET *.corp.test/**\"]\n"
+	private := func(host string) map[string]any {
+		return map[string]any{"private": []map[string]string{{"host": host, "cidr": "10.0.0.0/8"}}}
+	}
+	hosts := func(at ...string) map[string]any {
+		return map[string]any{"hosts": map[string]string{"x.test": at[0], "y.test": at[1]}}
+	}
+	n := NewNode(t, Options{NoLab: true, Policy: map[string]string{"held": "caller: [cwd]\n" + rules}})
+	for _, c := range []struct {
+		name, reason string // none where the jail goes on
+		was, is      map[string]any
+	}{
+		{"a name leads elsewhere", "x.test", map[string]any{"upstream": hosts("10.1.1.1:443", "10.1.1.2:443")}, map[string]any{"upstream": hosts("10.1.1.3:443", "10.1.1.2:443")}},
+		{"a name is nobody's any more", "x.test", map[string]any{"upstream": hosts("10.1.1.1:443", "10.1.1.2:443")}, map[string]any{"upstream": map[string]any{}}},
+		{"another name leads elsewhere", "", map[string]any{"upstream": hosts("10.1.1.1:443", "10.1.1.2:443")}, map[string]any{"upstream": hosts("10.1.1.1:443", "10.1.1.3:443")}},
+		{"private addresses are closed", "egress.private", map[string]any{"egress": private("git.corp.test")}, map[string]any{"egress": private("other.test")}},
+		{"of names below", "egress.private", map[string]any{"egress": private("*.test")}, map[string]any{}},
+		{"of others", "", map[string]any{"egress": private("*.other.test")}, map[string]any{}},
+		{"a root goes", "not believed", map[string]any{"upstream": map[string]any{"ca_files": []string{"/etc/ssl/certs/ca-certificates.crt"}}}, map[string]any{}},
+		{"a proxy is to be used", "proxy", map[string]any{}, map[string]any{"upstream": map[string]any{"proxy": "10.1.1.9:3128"}}},
+		{"more is open", "", map[string]any{}, map[string]any{"egress": private("*.test")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n.reload(t, c.was)
+			r := n.launch(t, Ctl{UID: Alice, Args: []string{"exec", "--policy", "held", "--", "sh", "-c", "echo runs; read x; exit 7"}})
+			r.says(t, "runs")
+			n.reload(t, c.is)
+			if c.reason != "" {
+				r.finish(t).WantReason(t, c.reason)
+				return
+			}
+			r.stdin.Close()
+			r.finish(t).Want(t, 7)
+		})
+	}
+}
+
 // What is still allowed goes on, a user's own policy is not read again, and a
 // configuration that does not hold changes nothing.
 func TestS31_WhatIsStillAllowedGoesOn(t *testing.T) {

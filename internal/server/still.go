@@ -39,8 +39,8 @@ func Still(set *config.Config, n config.Names) func(daemon.Holding) string {
 				return fmt.Sprintf("ended: access to port %d of the node was withdrawn", p)
 			}
 		}
-		if own {
-			return ""
+		if reason := narrowed(h, set); reason != "" || own {
+			return reason
 		}
 		doc, err := lib.Load(name)
 		if err != nil || doc.Ref.Digest != h.Spec.Policy.Digest {
