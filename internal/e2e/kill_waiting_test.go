@@ -39,7 +39,7 @@ func TestKilledAtAnyInstantAWaitingJailIsNobodys(t *testing.T) {
 		users.Go(func() {
 			for i := range soak(t, waitingKills) {
 				script := fmt.Sprintf("id -u; pwd; echo %d", i)
-				o := n.Run(t, Ctl{UID: uid, Dir: dir, Args: []string{"exec", "--policy", "kill", "--", "sh", "-c", script}})
+				o := n.Run(t, Ctl{UID: uid, Dir: dir, Args: []string{"exec", "--policy", "kill", "--", "sh", "-ec", script}})
 				switch {
 				case o.Exit == 0 && o.Stdout == fmt.Sprintf("%d\n%s\n%d\n", uid, dir, i):
 				case o.Exit == 125 && strings.Contains(o.Stderr, "omnijailctl: "), o.Exit == 128+9:
@@ -58,7 +58,7 @@ func TestKilledAtAnyInstantAWaitingJailIsNobodys(t *testing.T) {
 	n.waiting(t)
 }
 
-// killOne kills some process of a jail or a scout, if there is one.
+// killOne kills some process of a jail or a scout, if there is one, and sees it end.
 func (s *scene) killOne(t *testing.T, rng *rand.Rand) {
 	var pids []int
 	for _, g := range s.live(t) {
@@ -71,5 +71,6 @@ func (s *scene) killOne(t *testing.T, rng *rand.Rand) {
 	}
 	if p, ok := hold(t, pids[rng.IntN(len(pids))]); ok {
 		p.signal(t, unix.SIGKILL)
+		p.wait(t)
 	}
 }
