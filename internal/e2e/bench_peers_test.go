@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -178,8 +179,14 @@ func listening(b *testing.B, cmd *exec.Cmd, addr string) {
 	}
 }
 
-// piped starts a process that ends with the benchmark.
+// piped starts a process that ends with the benchmark. It has a session of its own,
+// as a service has, a jail and an egress process: the kernel shares the processors
+// out among sessions (autogroup), and processes of one get in each other's way less.
 func piped(b *testing.B, cmd *exec.Cmd) (in io.Writer, out io.Reader) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setsid = true
 	var errs syncBuffer
 	cmd.Stderr = &errs
 	w, err1 := cmd.StdinPipe()
