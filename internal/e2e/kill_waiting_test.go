@@ -21,6 +21,10 @@ func TestKilledAtAnyInstantAWaitingJailIsNobodys(t *testing.T) {
 	t.Parallel()
 	n := readyNode(t)
 	s := &scene{n: n, groups: &watch{dir: n.groups(t)}}
+	dirs := map[uint32]string{}
+	for _, uid := range []uint32{Alice, Bob} {
+		dirs[uid] = n.Workspace(t, uid, map[string]string{".git/HEAD": "", ".git/config": "", "a/b": ""})
+	}
 	over := make(chan struct{})
 	var killer, users sync.WaitGroup
 	killer.Go(func() {
@@ -34,8 +38,7 @@ func TestKilledAtAnyInstantAWaitingJailIsNobodys(t *testing.T) {
 			s.killOne(t, rng)
 		}
 	})
-	for _, uid := range []uint32{Alice, Bob} {
-		dir := n.Workspace(t, uid, map[string]string{".git/HEAD": "", ".git/config": "", "a/b": ""})
+	for uid, dir := range dirs {
 		users.Go(func() {
 			for i := range soak(t, waitingKills) {
 				script := fmt.Sprintf("id -u; pwd; echo %d", i)
