@@ -78,7 +78,7 @@ func parseOptions(name string, args []string) (*options, error) {
 	f.StringVar(&o.config, "config", defaultConfig, "configuration `FILE`")
 	f.StringVar(&o.socket, "socket", "", "control socket `PATH`")
 	f.StringVar(&o.runDir, "run-dir", "", "`DIR` of the socket and of what lives until a reboot")
-	f.StringVar(&o.stateDir, "state-dir", "", "`DIR` of the audit journal")
+	f.StringVar(&o.stateDir, "state-dir", "", "`DIR` of the audit journal and of caches")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	if name == "cleanup" {

@@ -24,8 +24,9 @@ type Config struct {
 	// EgressUser is the user and group of the egress processes. It must be
 	// nobody's login and may not be able to open the socket.
 	EgressUser string `yaml:"egress_user"`
-	// RunDir holds the socket, the journal of live jails and the staging
-	// directory; it is emptied by a reboot.
+	// RunDir holds the sockets, the folder in which jails are composed (stage) and
+	// what all of them share, written once (shared); it is emptied by a reboot.
+	// The flag --run-dir moves the sockets too, where the file does not name them.
 	RunDir string `yaml:"run_dir"`
 	// StateDir holds the audit file, and the caches of jails.
 	StateDir string `yaml:"state_dir"`
