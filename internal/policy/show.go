@@ -46,6 +46,7 @@ func Show(d *Document, cwd string) string {
 	}
 	section(&b, "Ports", d.showPorts())
 	section(&b, "Credentials, attached outside the jail", d.showCredentials())
+	section(&b, "Where a secret or a placeholder turns up", d.showFound())
 	section(&b, "Environment", d.showEnv())
 	section(&b, "Limits", d.showLimits())
 	if d.Observe {
@@ -133,6 +134,9 @@ func (d *Document) showRules() []string {
 			}
 		}
 	}
+	for _, p := range d.Denied {
+		out = append(out, "never an address in "+p.String())
+	}
 	if d.openRules() != nil {
 		return append(out, "allow every public address")
 	}
@@ -157,6 +161,29 @@ func (d *Document) showCredentials() []string {
 			line += " (left out if there is none)"
 		}
 		out = append(out, line)
+	}
+	return out
+}
+
+// showFound is what the policy says of it otherwise than by default.
+func (d *Document) showFound() (out []string) {
+	if d.OnMisuse == "freeze" {
+		out = append(out, "a placeholder in a wrong place stops the jail's network")
+	}
+	if d.BodyCheck {
+		out = append(out, "a request with a placeholder in its body is refused")
+	}
+	switch d.OnReflection {
+	case "abort":
+		out = append(out, "a reply that holds a secret is refused or broken off")
+	case "freeze":
+		out = append(out, "a reply that holds a secret stops the jail's network")
+	}
+	switch d.OnMinted {
+	case "mask":
+		out = append(out, "a token that a reply gives for a credential is replaced by asterisks")
+	case "abort":
+		out = append(out, "a reply that gives a token for a credential is refused or broken off")
 	}
 	return out
 }

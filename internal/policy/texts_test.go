@@ -52,6 +52,19 @@ func TestShowSaysWeakeningsFirst(t *testing.T) {
 	}
 }
 
+// What a policy makes stricter than the default is said.
+func TestShowSaysWhatIsStricter(t *testing.T) {
+	text := Show(inline(t, "egress_rules: [GET a.example.com]\non_misuse: freeze\non_reflection: abort\non_minted: mask\nplaceholder_in_body: deny\ndeny_addresses: [203.0.113.0/24]"), "/")
+	for _, want := range []string{
+		"never an address in 203.0.113.0/24", "wrong place stops the jail's network", "in its body is refused",
+		"holds a secret is refused or broken off", "replaced by asterisks",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it lacks %q:\n%s", want, text)
+		}
+	}
+}
+
 // A policy without isolation is not described as if there were a jail.
 func TestShowOfNoIsolation(t *testing.T) {
 	text := Show(inline(t, "backend: none\nweaken: [no_isolation]"), "/")
