@@ -36,7 +36,7 @@ new credentials come from their files and commands, and from variables here.`,
 		Example: "  omnijailctl policy apply --jail j0123456789abcdef .omnijail.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if id == "" {
-				return usageError{error: errors.New("policy apply: --jail says to which")}
+				return usageError{errors.New("policy apply: --jail says to which"), "omnijailctl policy apply --jail ID FILE"}
 			}
 			return g.apply(cmd.Context(), id, args[0], yes)
 		},

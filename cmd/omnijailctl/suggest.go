@@ -23,7 +23,7 @@ only of jails whose policy says "observe: true".`,
 		Example: "  omnijailctl policy suggest --jail j0123456789abcdef",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if id == "" {
-				return usageError{error: errors.New("policy suggest: --jail says of which")}
+				return usageError{errors.New("policy suggest: --jail says of which"), "omnijailctl policy suggest --jail ID"}
 			}
 			var s api.Suggestion
 			if err := g.client().Get(cmd.Context(), "/v1/jails/"+url.PathEscape(id)+"/suggestion", nil, &s); err != nil {
