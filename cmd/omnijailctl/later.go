@@ -9,7 +9,7 @@ import (
 // laterVerbs are the verbs that this build does not have. Typing one is an error
 // that says so, never a silent nothing.
 var laterVerbs = map[string]string{
-	"creds":   "credentials of session jails",
+	"creds":   "a session has those of its policy: omnijailctl policy apply --jail ID FILE changes them",
 	"box":     "remote boxes",
 	"sandbox": "remote boxes",
 	"hosts":   "managed hosts",
