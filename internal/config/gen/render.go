@@ -30,7 +30,7 @@ egress:
 limits: {timeout: 2h}
 ` + "```" + `
 
-Without ` + "`access`" + ` the first line of the example holds, for the group that ` + "`group`" + ` names. Root may use every policy, source and weakening.
+Without ` + "`access`" + ` the first line of the example holds, with ` + "`publish: true`" + `, for the group that ` + "`group`" + ` names. Root may use every policy, source and weakening.
 `
 
 // render writes the reference of the package in dir.
