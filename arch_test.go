@@ -21,11 +21,12 @@ var table = arch.Rules{
 		"internal/config":  {"internal/egress", "internal/guard", "internal/jail"},
 		"internal/policy":  {"internal/jail", "internal/node", "internal/egress", "creds"},
 		"internal/node":    {"internal/jail", "internal/landlock", "internal/cgroup"},
+		"internal/seccomp": {"internal/sealed"},
 		"internal/observe": {"internal/child", "internal/reach", "internal/seqpacket", "internal/seccomp"},
 		"internal/suggest": {"internal/audit", "internal/egress", "internal/policy"},
 
 		"runtime/oci":        {"internal/jail"},
-		"runtime/bwrap":      {"internal/jail", "internal/node", "internal/stage", "internal/seccomp", "runtime/oci"},
+		"runtime/bwrap":      {"internal/sealed", "internal/jail", "internal/node", "internal/stage", "internal/seccomp", "runtime/oci"},
 		"runtime/none":       {"internal/jail", "internal/node", "internal/child"},
 		"runtime/landlock":   {"internal/jail", "internal/node", "internal/child", "internal/landlock", "internal/reaper", "internal/seccomp", "runtime/oci"},
 		"internal/child":     {},
@@ -53,14 +54,15 @@ var table = arch.Rules{
 		"internal/fence": {"internal/guard", "netns/bpf"},
 
 		"internal/egressd":      {"mitm", "creds", "internal/egress", "netns/dnsstub", "netns/observe", "internal/audit", "internal/egressd/wire", "internal/idle", "internal/seccomp"},
-		"internal/egressd/wire": {"creds", "internal/egress", "internal/audit"},
+		"internal/egressd/wire": {"creds", "internal/egress", "internal/audit", "internal/sealed"},
+		"internal/sealed":       {},
 		"internal/mountwatch":   {},
 
 		"internal/daemon": {
 			"api", "creds", "internal/egress", "internal/jail", "internal/policy", "internal/node", "internal/config",
 			"internal/caller", "internal/stage", "internal/trust", "internal/seccomp", "internal/cgroup", "internal/pty",
 			"internal/spawn", "internal/peercred", "internal/cleanup", "internal/audit", "netns", "internal/egressd/wire",
-			"internal/egressd/cage", "internal/child", "internal/seqpacket", "internal/mountwatch", "internal/caches", "internal/fence", "internal/guard", "internal/idle",
+			"internal/egressd/cage", "internal/child", "internal/seqpacket", "internal/mountwatch", "internal/caches", "internal/fence", "internal/guard", "internal/idle", "internal/sealed",
 		},
 		"internal/server": {"api", "internal/daemon", "internal/policy", "internal/peercred", "internal/config", "internal/audit", "internal/egress", "internal/jail", "internal/suggest"},
 
@@ -76,7 +78,7 @@ var table = arch.Rules{
 		"cmd/omnijaild": {"api", "internal/config", "internal/daemon", "internal/server", "internal/egressd", "internal/node", "internal/policy", "internal/audit", "internal/caches", "internal/cgroup", "internal/cleanup", "internal/fence",
 			"internal/jail", "internal/peercred", "internal/spawn", "netns", "runtime/bwrap", "runtime/landlock", "runtime/none", "internal/landlock"},
 		"cmd/omnijail-init": {"internal/scout", "internal/confine", "internal/initrun", "internal/reaper"},
-		"cmd/omnijailctl":   {"api", "internal/jail", "internal/policy", "internal/egress", "creds", "internal/audit", "internal/selftest"},
+		"cmd/omnijailctl":   {"internal/sealed", "api", "internal/jail", "internal/policy", "internal/egress", "creds", "internal/audit", "internal/selftest"},
 	},
 	Sole: map[string][]string{
 		"github.com/elazarl/goproxy":             {"mitm/explicit"},

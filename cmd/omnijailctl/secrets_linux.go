@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"os"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/internal/sealed"
 )
 
 // openSecrets puts the value of each variable that the policy's env sources name
@@ -19,7 +18,7 @@ func openSecrets(req *api.ExecRequest) (files []*os.File, err error) {
 		if value == "" {
 			continue
 		}
-		f, err := sealed(value)
+		f, err := sealed.File("secret", []byte(value))
 		if err != nil {
 			for _, f := range files {
 				f.Close()
@@ -31,22 +30,4 @@ func openSecrets(req *api.ExecRequest) (files []*os.File, err error) {
 	}
 	req.SecretFDs = names
 	return files, nil
-}
-
-func sealed(value string) (*os.File, error) {
-	fd, err := unix.MemfdCreate("secret", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return nil, err
-	}
-	f := os.NewFile(uintptr(fd), "secret")
-	if _, err := f.WriteString(value); err != nil {
-		f.Close()
-		return nil, err
-	}
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS,
-		unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/policy"
 	"github.com/omnijail/omnijail/internal/pty"
+	"github.com/omnijail/omnijail/internal/sealed"
 	"github.com/omnijail/omnijail/internal/spawn"
 	"github.com/omnijail/omnijail/internal/stage"
 )
@@ -93,7 +94,7 @@ func (p *probe) start(ctx context.Context, undo *cleanup.Stack, cgroup *os.File)
 	if err != nil {
 		return nil, nil, err
 	}
-	file, err := sealed("launch", launch)
+	file, err := sealed.File("launch", launch)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/omnijail/omnijail/internal/jail"
 	"github.com/omnijail/omnijail/internal/policy"
 	"github.com/omnijail/omnijail/internal/pty"
+	"github.com/omnijail/omnijail/internal/sealed"
 	"github.com/omnijail/omnijail/internal/spawn"
 	"github.com/omnijail/omnijail/internal/stage"
 	"github.com/omnijail/omnijail/internal/trust"
@@ -407,7 +408,7 @@ func (x *execution) launch(places []child.Place, backend jail.Backend) (*os.File
 	if err != nil {
 		return nil, nil, err
 	}
-	file, err := sealed("launch", b)
+	file, err := sealed.File("launch", b)
 	if err != nil {
 		return nil, nil, err
 	}

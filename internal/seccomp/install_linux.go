@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/sealed"
 )
 
 const instructionSize = 8 // bytes of a struct sock_filter
@@ -58,24 +60,4 @@ func (f Filter) instructions() ([]unix.SockFilter, error) {
 
 // Memfd returns the program as a sealed memory file, positioned at its start,
 // for bwrap's --seccomp and --add-seccomp-fd. The caller closes it.
-func (f Filter) Memfd() (*os.File, error) {
-	fd, err := unix.MemfdCreate("seccomp", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return nil, fmt.Errorf("memory file for seccomp filter: %w", err)
-	}
-	file := os.NewFile(uintptr(fd), "seccomp")
-	if err := f.fill(file); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("memory file for seccomp filter: %w", err)
-	}
-	return file, nil
-}
-
-func (f Filter) fill(file *os.File) error {
-	if _, err := file.WriteAt(f, 0); err != nil {
-		return err
-	}
-	_, err := unix.FcntlInt(file.Fd(), unix.F_ADD_SEALS,
-		unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
-	return err
-}
+func (f Filter) Memfd() (*os.File, error) { return sealed.File("seccomp", f) }

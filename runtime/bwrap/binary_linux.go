@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/sealed"
 )
 
 // maxBinary bounds a loaded program in bytes.
@@ -141,9 +143,8 @@ func seal(name string, r io.Reader) (*os.File, error) {
 	if n == 0 || n > maxBinary {
 		return nil, fmt.Errorf("%d bytes is no size for a program", n)
 	}
-	const all = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
-	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, all); err != nil {
-		return nil, fmt.Errorf("seal: %w", err)
+	if err := sealed.Seal(fd); err != nil {
+		return nil, err
 	}
 	// A file that is open for writing anywhere cannot be executed.
 	return os.Open(fmt.Sprintf("/proc/self/fd/%d", fd))

@@ -7,12 +7,12 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/omnijail/omnijail/internal/sealed"
 )
 
 // MaxDocument is the largest Config or Spec, in bytes of JSON.
 const MaxDocument = 8 << 20
-
-const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
 
 // Seal writes v as JSON into a memfd that nobody can change any more.
 func Seal(name string, v any) (*os.File, error) {
@@ -20,16 +20,8 @@ func Seal(name string, v any) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal %s: %w", name, err)
 	}
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	f, err := sealed.File(name, b)
 	if err != nil {
-		return nil, fmt.Errorf("seal %s: memfd: %w", name, err)
-	}
-	f := os.NewFile(uintptr(fd), name)
-	if _, err = f.Write(b); err == nil {
-		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
-	}
-	if err != nil {
-		f.Close()
 		return nil, fmt.Errorf("seal %s: %w", name, err)
 	}
 	return f, nil
@@ -65,7 +57,7 @@ func Sealed(f *os.File) bool {
 	ok := false
 	cerr := raw.Control(func(fd uintptr) {
 		got, err := unix.FcntlInt(fd, unix.F_GET_SEALS, 0)
-		ok = err == nil && got&seals == seals
+		ok = err == nil && got&sealed.Seals == sealed.Seals
 	})
 	return ok && cerr == nil
 }
