@@ -197,7 +197,7 @@ func initPath(set *config.Config) string {
 // else than root could change.
 func directories(set *config.Config) error {
 	for dir, mode := range map[string]os.FileMode{
-		set.RunDir: 0o755, stageDir(set): 0o700, sharedDir(set): 0o700, set.StateDir: 0o700, filepath.Dir(set.Audit.File): 0o700,
+		set.RunDir: 0o755, stageDir(set): 0o700, set.StateDir: 0o700, filepath.Dir(set.Audit.File): 0o700,
 	} {
 		if err := os.MkdirAll(dir, mode); err != nil {
 			return err
@@ -222,6 +222,7 @@ func directories(set *config.Config) error {
 	return nil
 }
 
+// empty makes dir anew, without what is in it.
 func empty(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err

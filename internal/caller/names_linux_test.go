@@ -316,6 +316,9 @@ func TestAGrantOnAMountInsideAnother(t *testing.T) {
 	r.View.Grants = append(r.View.Grants, jail.Grant{Path: w + "/mnt", Write: true})
 	_, err := open(t, Options{Request: r})
 	refused(t, err, "grant", w+"/mnt is on a mount of its own inside "+w, "write_paths: ["+w+"]")
+	r.View.Grants = []jail.Grant{{Path: w}, {Path: w + "/mnt", Write: true}}
+	_, err = open(t, Options{Request: r})
+	refused(t, err, "grant", w+"/mnt is on a mount of its own inside "+w, "read_paths: ["+w+"]") // nobody is told to open more
 	r.View.Grants = []jail.Grant{{Path: w, Write: true}}
 	mustOpen(t, r)
 }

@@ -37,6 +37,7 @@ func oneMount(inner, outer *grant) error {
 		return err
 	}
 	e := refuse("grant", "%s is on a mount of its own inside %s, which is granted too", inner.path, outer.path)
-	e.Fix = "write_paths: [" + outer.path + "], with what is mounted there; or another working directory than " + filepath.Base(outer.path)
+	key := map[bool]string{false: "read_paths", true: "write_paths"}[outer.write] // no more than it is granted for
+	e.Fix = key + ": [" + outer.path + "] alone, with what is mounted there; or another working directory than " + filepath.Base(outer.path)
 	return e
 }
