@@ -47,7 +47,7 @@ func unseenRepository(r jail.OpenReply, argv [][]byte) (text, hint string) {
 		return "", ""
 	case r.Linked:
 		return "the repository of this worktree or submodule lies outside of what the jail sees",
-			`git rev-parse --git-common-dir (outside) names it; if it is the one you mean: omnijailctl exec --write THAT -- …`
+			`git rev-parse --git-common-dir (outside) names it; if it is the one you mean: omnijailctl exec --read THAT -- … (--write to commit)`
 	}
 	top := path.Dir(r.Repository)
 	return "the git repository of this directory is " + audit.Escape(top) + ", which the jail does not see",

@@ -138,7 +138,9 @@ func TestGitIsToldOfARepositoryThatIsNotThere(t *testing.T) {
 			t.Errorf("%s: another command is told: %s", cwd, o.Stderr)
 		}
 		if want.grant != "" {
-			run("--write", filepath.Join(dir, want.grant), "--", "git", "status").Want(t, 0)
+			for _, flag := range []string{"--read", "--write"} { // the hint's
+				run(flag, filepath.Join(dir, want.grant), "--", "git", "status").Want(t, 0)
+			}
 		}
 	}
 }
