@@ -84,7 +84,8 @@ bench: build ## start-up and proxy figures, pairwise in one run
 	@$(MAKE) --no-print-directory bench-egress
 
 .PHONY: bench-egress
-bench-egress: ## a jail's requests against other proxies, in turns; names those that are missing
+bench-egress: ## the proxy alone and a jail's requests against other proxies, in turns; names those that are missing
+	go test -run '^$$' -bench '^BenchmarkProxies$$' -benchtime 5x ./internal/e2e/
 	go test -run '^$$' -bench '^Benchmark(Egress|NeighbourUnderFlood)$$' -benchtime 10x -timeout 30m ./internal/e2e/
 
 .PHONY: fuzz-smoke

@@ -25,10 +25,24 @@ import (
 
 // race is the upstream and all ways to it.
 type race struct {
-	up   *httptest.Server
-	id   keyPair // the upstream's, and what the peers sign with
-	self string  // the program of the clients
-	ways []*way
+	up       *httptest.Server
+	id       keyPair // the upstream's, and what the peers sign with
+	self     string  // the program of the clients, which is the benchmark's own
+	together bool    // all processes are in the session of the benchmark
+	ways     []*way
+}
+
+func newRace(b *testing.B) *race {
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := &race{id: newKeyPair(b), self: self}
+	r.up = httptest.NewUnstartedServer(loadUpstream())
+	r.up.TLS = &tls.Config{Certificates: []tls.Certificate{r.id.pair}}
+	r.up.StartTLS()
+	b.Cleanup(r.up.Close)
+	return r
 }
 
 // way is one client, in a jail or behind a proxy, and what its turns gave.
@@ -54,47 +68,54 @@ credential_proxy:
 `
 
 func BenchmarkEgress(b *testing.B) {
-	r := &race{id: newKeyPair(b)}
-	r.up = httptest.NewUnstartedServer(loadUpstream())
-	r.up.TLS = &tls.Config{Certificates: []tls.Certificate{r.id.pair}}
-	r.up.StartTLS()
-	b.Cleanup(r.up.Close)
+	r := newRace(b)
 	r.addOurs(b)
 	r.addPeers(b)
 	r.add(b, "direct", r.outside(r.up.URL, ""))
-	for _, run := range []struct {
-		name string
-		job  loadJob
-		rate func(loadJob) float64 // units of one turn; nil reports medians of one request
-		unit string
-	}{
-		{"big", loadJob{Path: "/big", Size: bigBody, Clients: 1, Each: 8}, func(j loadJob) float64 { return float64(j.Each) * bigBody / 1e6 }, "MB/s"},
-		{"small", loadJob{Path: "/small", Size: 23, Clients: 16, Each: 200}, requests, "req/s"},
-		{"new", loadJob{Path: "/small", Size: 23, Clients: 4, Each: 50, Fresh: true}, requests, "conn/s"},
-		{"latency", loadJob{Path: "/small", Size: 23, Clients: 1, Each: 1000}, nil, "us"},
-		{"events", loadJob{Path: "/events", Size: -1, Clients: 1, Each: 1}, nil, "us"},
-	} {
-		b.Run(run.name, func(b *testing.B) {
+	r.run(b, []heat{
+		{"big", loadJob{Path: "/big", Size: bigBody, Clients: 1, Each: 8}, rateOf(bigBody / 1e6), "MB/s"},
+		{"small", loadJob{Path: "/small", Size: 23, Clients: 16, Each: 200}, rateOf(1), "req/s"},
+		{"new", loadJob{Path: "/small", Size: 23, Clients: 4, Each: 50, Fresh: true}, rateOf(1), "conn/s"},
+		{"latency", loadJob{Path: "/small", Size: 23, Clients: 1, Each: 1000}, medianOf, "us"},
+		{"events", loadJob{Path: "/events", Size: -1, Clients: 1, Each: 1}, medianOf, "us"},
+	})
+}
+
+// heat is one job for all ways, and what is looked at.
+type heat struct {
+	name  string
+	job   loadJob
+	value func(loadResult) float64
+	unit  string
+}
+
+// rateOf is the rate of requests that carry so many units each.
+func rateOf(units float64) func(loadResult) float64 {
+	return func(res loadResult) float64 { return units * float64(res.Requests) / res.Total.Seconds() }
+}
+
+// medianOf is that of one request, in microseconds.
+func medianOf(res loadResult) float64 { return float64(res.Median.Nanoseconds()) / 1000 }
+
+// run has the ways take turns at each of the heats.
+func (r *race) run(b *testing.B, heats []heat) {
+	for _, h := range heats {
+		b.Run(h.name, func(b *testing.B) {
+			first := h.job
+			first.For /= 4
 			for _, w := range r.ways {
 				w.results = nil
-				w.turn(b, run.job) // connections are there then
+				w.turn(b, first) // connections are there then
 			}
 			for b.Loop() {
 				for _, w := range r.ways {
-					w.results = append(w.results, w.turn(b, run.job))
+					w.results = append(w.results, w.turn(b, h.job))
 				}
 			}
-			r.report(b, func(res loadResult) float64 {
-				if run.rate == nil {
-					return float64(res.Median.Nanoseconds()) / 1000
-				}
-				return run.rate(run.job) / res.Total.Seconds()
-			}, run.unit)
+			r.report(b, h.value, h.unit)
 		})
 	}
 }
-
-func requests(j loadJob) float64 { return float64(j.Clients * j.Each) }
 
 // loadUpstream answers small, large and event by event.
 func loadUpstream() http.Handler {
@@ -139,12 +160,7 @@ func (r *race) node(b *testing.B) *Node {
 // addJail is the way from a jail of n.
 func (r *race) addJail(b *testing.B, n *Node, name string) {
 	dir := n.Workspace(b, Alice, nil)
-	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
-	r.self = dir + "/load"
-	if out, err := exec.Command("install", "-m", "0755", self, r.self).CombinedOutput(); err != nil {
+	if out, err := exec.Command("install", "-m", "0755", r.self, dir+"/load").CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
 	r.add(b, name, n.Command(b, Ctl{UID: Alice, Dir: dir, Env: []string{"E2E_TOKEN=" + Token}, Args: []string{
@@ -162,7 +178,7 @@ func (r *race) outside(base, proxy string) *exec.Cmd {
 
 // add starts the client of a way; it ends with the benchmark.
 func (r *race) add(b *testing.B, name string, client *exec.Cmd) {
-	in, out := piped(b, client)
+	in, out := r.piped(b, client)
 	r.ways = append(r.ways, &way{name: name, enc: json.NewEncoder(in), dec: json.NewDecoder(out)})
 }
 

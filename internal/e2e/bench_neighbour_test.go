@@ -1,20 +1,12 @@
 package e2e
 
-import (
-	"crypto/tls"
-	"net/http/httptest"
-	"testing"
-)
+import "testing"
 
 // BenchmarkNeighbourUnderFlood measures the requests of one jail while another of the
 // same user, served by the same egress process, makes connections as fast as it can,
 // and more at once than a jail may have; in turns with the same requests without it.
 func BenchmarkNeighbourUnderFlood(b *testing.B) {
-	r := &race{id: newKeyPair(b)}
-	r.up = httptest.NewUnstartedServer(loadUpstream())
-	r.up.TLS = &tls.Config{Certificates: []tls.Certificate{r.id.pair}}
-	r.up.StartTLS()
-	b.Cleanup(r.up.Close)
+	r := newRace(b)
 	n := r.node(b)
 	r.addJail(b, n, "neighbour")
 	r.addJail(b, n, "flood")

@@ -46,7 +46,7 @@ func (r *race) addPeers(b *testing.B) {
 func startReverseProxy(b *testing.B, r *race) (base, proxy string) {
 	cmd := exec.Command(r.self, r.up.URL, r.id.pairFile, r.id.certFile)
 	cmd.Env = []string{roleVariable + "=reverseproxy"}
-	return "https://" + firstLine(b, cmd), ""
+	return "https://" + r.firstLine(b, cmd), ""
 }
 
 // playReverseProxy is its process: `reverseproxy UPSTREAM KEYPAIR ROOTS`.
@@ -99,7 +99,7 @@ func startGoproxy(b *testing.B, r *race) (base, proxy string) {
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("goproxy: %v\n%s", err, out)
 	}
-	return r.up.URL, "http://" + firstLine(b, exec.Command(program, r.id.pairFile, r.id.certFile))
+	return r.up.URL, "http://" + r.firstLine(b, exec.Command(program, r.id.pairFile, r.id.certFile))
 }
 
 // startSquid has squid bump every CONNECT.
@@ -134,7 +134,7 @@ cache_effective_user proxy
 	if err != nil {
 		b.Fatal(err)
 	}
-	listening(b, exec.Command("squid", "-N", "-f", dir+"/conf"), addr)
+	r.listening(b, exec.Command("squid", "-N", "-f", dir+"/conf"), addr)
 	// Its certificates for an address name it where no client looks.
 	return strings.Replace(r.up.URL, "127.0.0.1", "bench.example.test", 1), "http://" + addr
 }
@@ -147,14 +147,14 @@ func startMitmproxy(b *testing.B, r *race) (base, proxy string) {
 	}
 	addr := freeAddr(b)
 	host, port, _ := strings.Cut(addr, ":")
-	listening(b, exec.Command("mitmdump", "-q", "--set", "confdir="+dir, "--set", "ssl_verify_upstream_trusted_ca="+r.id.certFile,
+	r.listening(b, exec.Command("mitmdump", "-q", "--set", "confdir="+dir, "--set", "ssl_verify_upstream_trusted_ca="+r.id.certFile,
 		"--set", "flow_detail=0", "--listen-host", host, "--listen-port", port), addr)
 	return r.up.URL, "http://" + addr
 }
 
 // firstLine starts a proxy of ours and returns the address that it prints.
-func firstLine(b *testing.B, cmd *exec.Cmd) string {
-	_, out := piped(b, cmd)
+func (r *race) firstLine(b *testing.B, cmd *exec.Cmd) string {
+	_, out := r.piped(b, cmd)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		b.Fatalf("%s: %v", cmd.Path, err)
@@ -163,8 +163,8 @@ func firstLine(b *testing.B, cmd *exec.Cmd) string {
 }
 
 // listening starts a proxy and waits until it accepts. It ends with the benchmark.
-func listening(b *testing.B, cmd *exec.Cmd, addr string) {
-	piped(b, cmd)
+func (r *race) listening(b *testing.B, cmd *exec.Cmd, addr string) {
+	r.piped(b, cmd)
 	limit := time.After(hang)
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
 		if c, err := net.Dial("tcp", addr); err == nil {
@@ -180,13 +180,14 @@ func listening(b *testing.B, cmd *exec.Cmd, addr string) {
 }
 
 // piped starts a process that ends with the benchmark. It has a session of its own,
-// as a service has, a jail and an egress process: the kernel shares the processors
-// out among sessions (autogroup), and processes of one get in each other's way less.
-func piped(b *testing.B, cmd *exec.Cmd) (in io.Writer, out io.Reader) {
+// as a service has, a jail and an egress process, where the race does not want all
+// together: the kernel shares the processors out among sessions (autogroup), and
+// processes of one get in each other's way less.
+func (r *race) piped(b *testing.B, cmd *exec.Cmd) (in io.Writer, out io.Reader) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	cmd.SysProcAttr.Setsid = true
+	cmd.SysProcAttr.Setsid = !r.together
 	var errs syncBuffer
 	cmd.Stderr = &errs
 	w, err1 := cmd.StdinPipe()

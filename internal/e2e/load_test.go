@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -20,20 +22,23 @@ type loadJob struct {
 	Path    string
 	Size    int64 // bytes of each reply's body; -1 for events that say when they were sent
 	Clients int   // at once
-	Each    int   // requests of every client
-	Fresh   bool  // each on a connection of its own
+	Each    int   // requests of every client; 0: as many as For allows
+	For     time.Duration
+	Fresh   bool // each on a connection of its own
 }
 
 // loadResult is how long it took.
 type loadResult struct {
-	Total  time.Duration
-	Median time.Duration // of one request, or of the way of one event
-	P99    time.Duration // of 100 requests all but one are faster
-	Err    string
+	Total    time.Duration
+	Requests int
+	Median   time.Duration // of one request, or of the way of one event
+	P99      time.Duration // of 100 requests all but one are faster
+	Err      string
 }
 
-// playLoad is a client of one way to the upstream: `load URL [PROXY]`. It does
-// the jobs that it reads, one a line, until there are no more.
+// playLoad is a client of one way to the upstream: `load URL [PROXY [ADDRESS]]`. It
+// connects to ADDRESS, where one is given, whatever the URL's host is. It does the
+// jobs that it reads, one a line, until there are no more.
 func playLoad(in io.Reader, out io.Writer) error {
 	l := &load{base: os.Args[1]}
 	if len(os.Args) > 2 && os.Args[2] != "" {
@@ -41,6 +46,9 @@ func playLoad(in io.Reader, out io.Writer) error {
 		if l.proxy, err = url.Parse(os.Args[2]); err != nil {
 			return err
 		}
+	}
+	if len(os.Args) > 3 {
+		l.address = os.Args[3]
 	}
 	l.kept = l.client(false)
 	enc, dec := json.NewEncoder(out), json.NewDecoder(in)
@@ -58,9 +66,10 @@ func playLoad(in io.Reader, out io.Writer) error {
 }
 
 type load struct {
-	base  string
-	proxy *url.URL
-	kept  *http.Client
+	base    string
+	proxy   *url.URL
+	address string
+	kept    *http.Client
 }
 
 // client trusts what SSL_CERT_FILE says. What it reads with is as large for all.
@@ -71,6 +80,11 @@ func (l *load) client(fresh bool) *http.Client {
 	}
 	if l.proxy != nil {
 		t.Proxy = http.ProxyURL(l.proxy)
+	}
+	if l.address != "" {
+		t.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, l.address)
+		}
 	}
 	return &http.Client{Transport: t}
 }
@@ -86,7 +100,7 @@ func (l *load) run(job loadJob) loadResult {
 	var wg sync.WaitGroup
 	for i := range job.Clients {
 		wg.Go(func() {
-			for range job.Each {
+			for n := 0; job.Each > n || job.Each == 0 && time.Since(began) < job.For; n++ {
 				took[i], fails[i] = l.fetch(c, job, took[i])
 				if fails[i] != nil {
 					return
@@ -101,6 +115,7 @@ func (l *load) run(job loadJob) loadResult {
 		return r
 	}
 	all := slices.Concat(took...)
+	r.Requests = len(all)
 	r.Median = median(all)
 	slices.Sort(all)
 	r.P99 = all[len(all)*99/100]

@@ -17,6 +17,7 @@ var roles = map[string]func(io.Reader, io.Writer) error{
 	"lab":          playLab,
 	"load":         playLoad,
 	"reverseproxy": playReverseProxy,
+	"interceptor":  playInterceptor,
 }
 
 func TestMain(m *testing.M) {
