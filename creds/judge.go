@@ -32,7 +32,7 @@ const (
 	Forward                         // as it is
 	Strip                           // without the headers of Remove
 	Attach                          // with the binding's credential, without the headers of Remove
-	RefuseOverride                  // 403: a second method, to a bound host
+	RefuseOverride                  // 403: a second method, path or spelling, to a bound host
 )
 
 func (a Action) String() string {

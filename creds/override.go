@@ -1,33 +1,42 @@
 package creds
 
 import (
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/omnijail/omnijail/internal/egress"
 )
 
-// overrides are headers by which frameworks let a request be another method than
-// the one that was judged.
-var overrides = []string{"X-Http-Method", "X-Http-Method-Override", "X-Method-Override"}
+// overrides are headers by which servers and frameworks let a request be another one
+// than was judged: by another method, or for another path.
+var overrides = []string{"X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url"}
 
-// override is the same in a query.
+// override is the same for the method in a query.
 const override = "_method"
 
-// overrides reports whether a request for a bound host carries a second method.
-// It is refused there whether it lies inside a binding or not: where the origin
-// obeys it, neither rules nor methods of bindings say what is done.
+// overrides reports whether a request for a bound host carries a second method or
+// path, or a bound header in another spelling. It is refused there whether it lies
+// inside a binding or not: where the origin obeys it, neither rules nor bindings say
+// what is done, or as whom.
 func (t *Table) overrides(q Request) bool {
-	bound := false
+	bound, spelled := false, respelled(q.Header)
 	for _, r := range t.all() {
-		bound = bound || !r.dropped.Load() && r.boundTo(q.Authority)
+		if r.dropped.Load() || !r.boundTo(q.Authority) {
+			continue
+		}
+		bound = true
+		if slices.Contains(spelled, r.HeaderName()) {
+			return true
+		}
 	}
-	return bound && q.Scheme == egress.HTTPS && carriesMethod(q)
+	return bound && q.Scheme == egress.HTTPS && carriesOverride(q, spelled)
 }
 
-func carriesMethod(q Request) bool {
+func carriesOverride(q Request, spelled []string) bool {
 	for _, name := range overrides {
-		if present(q.Header, name) {
+		if present(q.Header, name) || slices.Contains(spelled, name) {
 			return true
 		}
 	}
@@ -39,4 +48,15 @@ func carriesMethod(q Request) bool {
 		}
 	}
 	return false
+}
+
+// respelled returns what servers which follow CGI take fields of h for: to them "_"
+// and "-" are the same.
+func respelled(h http.Header) (names []string) {
+	for name := range h {
+		if strings.Contains(name, "_") {
+			names = append(names, http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-")))
+		}
+	}
+	return names
 }

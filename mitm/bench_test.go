@@ -62,7 +62,7 @@ func contestants(b *testing.B, h http.Handler) []*contestant {
 	b.Cleanup(rp.Close)
 
 	direct := r.client(up)
-	direct.Transport.(*http.Transport).TLSClientConfig.RootCAs = r.upstream.Roots
+	transportOf(direct).TLSClientConfig.RootCAs = r.upstream.Roots
 	return []*contestant{
 		{name: "omnijail", client: r.client(ours)},
 		{name: "reverseproxy", client: r.client(rp.Listener.Addr().String())},
@@ -75,7 +75,7 @@ func contestants(b *testing.B, h http.Handler) []*contestant {
 // directHTTP2 is a client of HTTP/2 with nobody in between.
 func directHTTP2(r *rig, up string) *http.Client {
 	c := r.http2Client(up)
-	c.Transport.(*http.Transport).TLSClientConfig.RootCAs = r.upstream.Roots
+	transportOf(c).TLSClientConfig.RootCAs = r.upstream.Roots
 	return c
 }
 
@@ -136,7 +136,7 @@ func benchSmall(b *testing.B, clients int, fresh bool) {
 		io.WriteString(w, `{"login":"mona","id":1}`)
 	}))
 	for _, c := range all {
-		c.client.Transport.(*http.Transport).DisableKeepAlives = fresh
+		transportOf(c.client).DisableKeepAlives = fresh
 	}
 	for b.Loop() {
 		for _, c := range all {

@@ -219,14 +219,21 @@ func TestA28_HopByHopOfOurs(t *testing.T) {
 func TestA29_WordsAboutTheRequest(t *testing.T) {
 	l := newLab(t, labOptions{})
 	var tries []try
-	for _, name := range []string{"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"} {
-		tries = append(tries, try{name, send("POST", "/no", name+": DELETE", "Content-Length: 0"), 403, audit.CodeMethod, ""})
+	for _, name := range []string{"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Original-URL", "X-Rewrite-URL", "X_HTTP_Method_Override"} {
+		tries = append(tries, try{name, send("POST", "/no", name+": /admin", "Content-Length: 0"), 403, audit.CodeMethod, ""})
 	}
 	tries = append(tries, try{"_method", send("POST", "/no?_method=DELETE", "Content-Length: 0"), 403, audit.CodeMethod, ""})
-	tries = append(tries, try{"dropped", send("GET", "/yes", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: evil.test", "X-Forwarded-Proto: http",
+	for _, name := range []string{"Transfer_Encoding", "content_length", "X_Forwarded-For", "Proxy_Connection"} {
+		tries = append(tries, try{name, send("POST", "/no", name+": chunked", "Content-Length: 5") + "0\r\n\r\n", 400, audit.CodeBadRequest, ""})
+	}
+	tries = append(tries, try{"dropped", send("GET", "/yes", "Authorization_: Bearer x", "Authorization-: Bearer x", "X_Request_Id: 1", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: evil.test", "X-Forwarded-Proto: http",
 		"Forwarded: for=127.0.0.1", "Via: 1.1 x", "Proxy-Connection: close", "Proxy-Authorization: Basic x"), 200, "", ""})
 	l.each(t, tries, "GET /yes")
-	for name := range l.good.all()[0].Header {
+	sent := l.good.all()[0].Header
+	if sent.Get("Authorization") != "Bearer "+secretValue || sent.Get("X_Request_Id") != "1" {
+		t.Errorf("the upstream saw %v", sent)
+	}
+	for name := range sent {
 		if strings.HasPrefix(name, "X-Forwarded") || strings.HasPrefix(name, "Proxy-") || name == "Via" || name == "Forwarded" {
 			t.Errorf("%s reached the upstream", name)
 		}

@@ -56,7 +56,7 @@ func (d *door) dial() net.Conn {
 	}
 	d.t.Cleanup(func() { c.Close() })
 	c.SetDeadline(time.Now().Add(20 * time.Second)) // only bounds a hang
-	return tappedConn{c, &d.heard}
+	return tappedConn{c, d.heard}
 }
 
 // ask sends raw on a connection of its own.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -29,7 +30,7 @@ func (r *rig) http2Client(addr string) *http.Client {
 	c := r.client(addr)
 	var protocols http.Protocols
 	protocols.SetHTTP2(true)
-	c.Transport.(*http.Transport).Protocols = &protocols
+	transportOf(c).Protocols = &protocols
 	return c
 }
 
@@ -40,6 +41,8 @@ type h2 struct {
 	fr   *http2.Framer
 	enc  *hpack.Encoder
 	buf  bytes.Buffer
+
+	heard *transcript // or nil
 }
 
 func (r *rig) dialHTTP2(addr, sni string) *h2 {
@@ -50,7 +53,7 @@ func (r *rig) dialHTTP2(addr, sni string) *h2 {
 	}
 	r.t.Cleanup(func() { c.Close() })
 	c.SetDeadline(time.Now().Add(20 * time.Second)) // only bounds a hang
-	h := &h2{t: r.t, conn: c, fr: http2.NewFramer(c, c)}
+	h := &h2{t: r.t, conn: c, fr: http2.NewFramer(c, c), heard: r.heard}
 	h.enc = hpack.NewEncoder(&h.buf)
 	h.fr.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	h.fr.AllowIllegalWrites = true
@@ -96,6 +99,21 @@ func post(path string, more ...string) []string {
 	return append([]string{":method", "POST", ":scheme", "https", ":authority", "api.test", ":path", path}, more...)
 }
 
+// frame is the next one.
+func (h *h2) frame() (http2.Frame, error) {
+	f, err := h.fr.ReadFrame()
+	if h.heard == nil {
+		return f, err
+	}
+	switch f := f.(type) {
+	case *http2.MetaHeadersFrame:
+		fmt.Fprintln(h.heard, f.Fields)
+	case *http2.DataFrame:
+		h.heard.Write(f.Data())
+	}
+	return f, err
+}
+
 // outcome is how a stream or the connection ended.
 type outcome struct {
 	status string // of the reply, empty when there was none
@@ -111,7 +129,7 @@ func (h *h2) await(id uint32) outcome {
 	h.t.Helper()
 	var o outcome
 	for {
-		f, err := h.fr.ReadFrame()
+		f, err := h.frame()
 		if err != nil {
 			var timeout net.Error
 			if errors.As(err, &timeout) && timeout.Timeout() {

@@ -3,6 +3,7 @@ package mitm
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/omnijail/omnijail/internal/audit"
@@ -32,6 +33,9 @@ func gate(req *http.Request, scheme egress.Scheme, a egress.Authority) (gated, *
 		return gated{}, no
 	}
 	if no := gateConnection(req.Header); no != nil {
+		return gated{}, no
+	}
+	if no := gateSpelling(req.Header); no != nil {
 		return gated{}, no
 	}
 	websocket, no := gateUpgrade(req)
@@ -72,6 +76,22 @@ func gateConnection(h http.Header) *refusal {
 	for name := range hopNames(h) {
 		if name == "Authorization" || name == "Host" || name == "Cookie" || strings.HasPrefix(name, "Content-") {
 			return badRequest("Connection names the header " + name)
+		}
+	}
+	return nil
+}
+
+// gateSpelling refuses a field that we would pass on as one of the client's own, and
+// that servers which follow CGI take for one that frames the request or says who asks:
+// to them "_" and "-" are the same.
+func gateSpelling(h http.Header) *refusal {
+	for name := range h {
+		if !strings.Contains(name, "_") {
+			continue
+		}
+		dashed := http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
+		if strings.HasPrefix(dashed, "Content-") || slices.Contains(hopByHop, dashed) || aboutTheClient(dashed) {
+			return badRequest("servers may take the header " + name + " for " + dashed)
 		}
 	}
 	return nil

@@ -114,7 +114,7 @@ var crossingKinds = map[string]struct {
 	"stream of HTTP/2": {egress.Rule{Host: "api.test", Port: 443, PreferHTTP2: true}, func(t *testing.T, r *rig) *bufio.Reader {
 		addr := r.serve("api.test:443", http.HandlerFunc(endless))
 		c := r.client(addr)
-		c.Transport.(*http.Transport).ForceAttemptHTTP2 = true
+		transportOf(c).ForceAttemptHTTP2 = true
 		resp, err := c.Get("https://api.test/")
 		if err != nil || resp.ProtoMajor != 2 {
 			t.Fatal(resp, err)
@@ -265,7 +265,7 @@ func TestS19_AHostThatWasToldIsNotPassedOnUnread(t *testing.T) {
 			if err == nil {
 				t.Error("the upstream's own certificate was seen")
 				io.WriteString(c, send("GET", "/body"))
-				io.Copy(&l.heard, c)
+				io.Copy(l.heard, c)
 			}
 			if n := l.good.accepted(); n != before {
 				t.Errorf("%d connections were passed on", n-before)

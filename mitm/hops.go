@@ -61,8 +61,7 @@ func stripRequest(h http.Header) (dropped http.Header) {
 		drop(name)
 	}
 	for name := range h {
-		if name == "Forwarded" || name == "Via" ||
-			strings.HasPrefix(name, "X-Forwarded-") || strings.HasPrefix(name, "Proxy-") {
+		if aboutTheClient(name) {
 			drop(name)
 		}
 	}
@@ -70,6 +69,12 @@ func stripRequest(h http.Header) (dropped http.Header) {
 		h["Te"] = []string{"trailers"}
 	}
 	return dropped
+}
+
+// aboutTheClient reports whether a header says by what way a request came. From a jail
+// such words are inventions.
+func aboutTheClient(name string) bool {
+	return name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") || strings.HasPrefix(name, "Proxy-")
 }
 
 // stripReply removes what must not reach the jail. Alt-Svc would invite it to a

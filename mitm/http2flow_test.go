@@ -52,7 +52,7 @@ func TestHTTP2HoldsLittle(t *testing.T) {
 func (h *h2) frames() func(func(http2.Frame) bool) {
 	return func(yield func(http2.Frame) bool) {
 		for {
-			f, err := h.fr.ReadFrame()
+			f, err := h.frame()
 			if err != nil || !yield(f) {
 				return
 			}

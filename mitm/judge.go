@@ -103,7 +103,7 @@ func (x *exchange) judgeCredentials() *refusal {
 		return badRequest("the path has more than one reading, and a credential depends on it")
 	case creds.RefuseOverride:
 		return refuse(http.StatusForbidden, audit.CodeMethod,
-			"the request carries a second method, and a credential is bound to "+x.s.authority.Host())
+			"the request carries a second method, path or credential, and one is bound to "+x.s.authority.Host())
 	case creds.RefuseMethod:
 		return refuse(http.StatusMethodNotAllowed, audit.CodeMethod, x.req.Method+" is never forwarded")
 	default:

@@ -2,7 +2,6 @@ package mitm
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
@@ -36,7 +35,6 @@ type lab struct {
 	evilAddr   string
 
 	started stock
-	heard   transcript // all that the jail's raw clients read
 	logged  transcript
 }
 
@@ -67,6 +65,7 @@ func newLab(t *testing.T, o labOptions) *lab {
 	}
 	rules := append([]string{"* good.test", "* evil.test"}, o.rules...)
 	l.rig = newRig(t, options{rules: rules, bindings: bindings, config: o.config, up: o.up})
+	l.heard = &transcript{}
 	if !o.unbound {
 		l.resolve(0)
 	}
@@ -105,7 +104,7 @@ func formsOf(s string) []string {
 		var percent, json strings.Builder
 		for i := 0; i < len(d); i += 2 {
 			percent.WriteString("%" + d[i:i+2])
-			json.WriteString(`\\u00` + d[i:i+2])
+			json.WriteString(`\u00` + d[i:i+2])
 		}
 		forms = append(forms, percent.String(), json.String())
 	}
@@ -156,24 +155,6 @@ func (s stock) restored(t *testing.T) {
 		}
 		runtime.Gosched()
 	}
-}
-
-// transcript is text that many goroutines add to.
-type transcript struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (t *transcript) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.Write(b)
-}
-
-func (t *transcript) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.String()
 }
 
 // wiretap is an upstream that keeps the very bytes it received.
@@ -250,7 +231,7 @@ func (c tappedConn) Read(b []byte) (int, error) {
 }
 
 // raw is a jailed client of good.test that writes bytes.
-func (l *lab) raw() tappedConn { return tappedConn{l.dialTLS(l.addr, "good.test"), &l.heard} }
+func (l *lab) raw() tappedConn { return tappedConn{l.dialTLS(l.addr, "good.test"), l.heard} }
 
 // ask sends bytes on a connection of their own and reads one reply.
 func (l *lab) ask(raw string) (*http.Response, string) {
@@ -263,7 +244,7 @@ func (l *lab) ask(raw string) (*http.Response, string) {
 // to is a jailed client of evil.test, which its rules allow.
 func (l *lab) to(host string) tappedConn {
 	if host == "evil.test" {
-		return tappedConn{l.dialTLS(l.evilAddr, host), &l.heard}
+		return tappedConn{l.dialTLS(l.evilAddr, host), l.heard}
 	}
 	return l.raw()
 }
@@ -277,10 +258,11 @@ type try struct {
 	host   string     // that is connected to, good.test if empty
 }
 
-// each makes every try on a connection of its own, and holds that good.test saw
-// exactly the requests that were allowed.
+// each makes every try on a connection of its own, and holds that each refusal is
+// recorded and that good.test saw exactly the requests that were allowed.
 func (l *lab) each(t *testing.T, tries []try, seen ...string) {
 	t.Helper()
+	refused := map[audit.Code]int{}
 	for _, a := range tries {
 		c := l.to(a.host)
 		c.SetDeadline(time.Now().Add(20 * time.Second)) // only bounds a hang
@@ -299,10 +281,28 @@ func (l *lab) each(t *testing.T, tries []try, seen ...string) {
 			t.Errorf("%s: %d %s, want %d %s", a.name, resp.StatusCode, resp.Header.Get("X-Omnijail-Reason"), a.status, a.code)
 		}
 		c.Close()
+		if a.code != "" {
+			refused[a.code]++
+		}
+	}
+	for code, n := range refused {
+		if got := l.recorded(code); got < n {
+			t.Errorf("%d refusals with %s are recorded as %d", n, code, got)
+		}
 	}
 	if got := l.good.requestLines(); !slices.Equal(got, seen) {
 		t.Errorf("good.test saw %q, want %q", got, seen)
 	}
+}
+
+// recorded counts the denials with a code.
+func (l *lab) recorded(code audit.Code) (n int) {
+	for _, e := range l.audit.all() {
+		if e.Code == code && e.Decision == audit.Deny {
+			n++
+		}
+	}
+	return n
 }
 
 // placeholder is what the jail has in place of the secret.

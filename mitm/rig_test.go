@@ -38,6 +38,7 @@ type rig struct {
 	upstream *Upstream
 	names    *fakeNames
 	next     byte
+	heard    *transcript // what the jail's clients read, where a lab wants it
 }
 
 // fakeNames is the jail's DNS map.
@@ -295,7 +296,19 @@ func (r *rig) client(addr string) *http.Client {
 		ReadBufferSize:        streamBuffer,
 	}
 	r.t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c := &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if r.heard != nil {
+		c.Transport = &listening{tr, r.heard}
+	}
+	return c
+}
+
+// transportOf is what a client of a rig changes.
+func transportOf(c *http.Client) *http.Transport {
+	if l, ok := c.Transport.(*listening); ok {
+		return l.Transport
+	}
+	return c.Transport.(*http.Transport)
 }
 
 // dialTLS is a jailed client that speaks by hand.

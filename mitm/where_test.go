@@ -37,7 +37,7 @@ func (l *lab) visit(authority string) (*http.Response, string) {
 		authority += ":" + port
 	}
 	host, _, _ := strings.Cut(authority, ":")
-	c := tappedConn{l.dialTLS(l.open(authority), host), &l.heard}
+	c := tappedConn{l.dialTLS(l.open(authority), host), l.heard}
 	defer c.Close()
 	return l.say(c, sendTo(authority, "GET", "/"))
 }
