@@ -38,7 +38,7 @@ test: build ## every test, unit and end to end (root; real bwrap, namespaces, TL
 
 .PHONY: soak
 soak: ## the races, a thousand times or two instead of some dozens; a gigabyte through a jail (root; a quarter of an hour)
-	@OMNIJAIL_SOAK=1000 go test -count=1 -timeout 40m -run 'TestS08|TestS09|TestS26_SwappedLinks|AtAnyInstant|TestLargeTransfers' ./internal/e2e
+	@OMNIJAIL_SOAK=1000 go test -count=1 -timeout 40m -run 'TestS08|TestS09|TestS22|TestS26_SwappedLinks|AtAnyInstant|TestLargeTransfers' ./internal/e2e
 
 .PHONY: race
 race: ## the end-to-end tests with the daemon under the race detector (root; ten minutes)

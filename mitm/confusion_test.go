@@ -42,9 +42,32 @@ func TestA19_AnotherNameInTheHandshake(t *testing.T) {
 		}
 		raw.Close()
 	}
+	for _, address := range []string{"198.18.0.1", "127.0.0.1", "1.2.3.4"} {
+		raw, err := net.Dial("tcp", l.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// No client of Go's says an address: it is written over a name of its length.
+		said := strings.ReplaceAll(address, ".", "x")
+		err = tls.Client(rewriting{raw, said, address}, &tls.Config{InsecureSkipVerify: true, ServerName: said}).Handshake()
+		if err == nil || !strings.Contains(err.Error(), "unrecognized name") {
+			t.Errorf("%s: %v", address, err)
+		}
+		raw.Close()
+	}
 	if n := l.good.accepted(); n > 0 {
 		t.Errorf("%d connections to the upstream for handshakes alone", n)
 	}
+}
+
+// rewriting is a connection on which one text is written as another.
+type rewriting struct {
+	net.Conn
+	from, to string
+}
+
+func (c rewriting) Write(b []byte) (int, error) {
+	return c.Conn.Write([]byte(strings.ReplaceAll(string(b), c.from, c.to)))
 }
 
 func TestA20_AbsoluteForm(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"compress/zlib"
 	"io"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,6 +93,14 @@ func TestA61_CodingsThatCannotBeUndone(t *testing.T) {
 				t.Errorf("%d %q", resp.StatusCode, body)
 			}
 		})
+	}
+	for _, way := range []string{"gzip", "gzip, chunked", "chunked, gzip"} {
+		l := newLab(t, labOptions{})
+		reply := "HTTP/1.1 200 OK\r\nTransfer-Encoding: " + way + "\r\n\r\n" + string(coded("gzip", []byte(secretValue)))
+		l.upstream.Hosts["good.test:443"] = netip.MustParseAddrPort(l.rawTLS(reply))
+		if resp, body := l.ask(send("GET", "/")); resp.StatusCode != 502 || resp.Header.Get("X-Omnijail-Code") != string(audit.CodeUpstreamProto) {
+			t.Errorf("%s on the way: %d %q", way, resp.StatusCode, body)
+		}
 	}
 	// A head alone has nothing to undo.
 	l := unasked(t, "compress", nil)

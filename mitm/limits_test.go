@@ -2,6 +2,7 @@ package mitm
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -229,8 +230,8 @@ func TestSlowUpstreamKeepsTheConnection(t *testing.T) {
 	}
 }
 
-// TestA77_PanicEndsOneConnection breaks the auditor under one connection and not the
-// next.
+// TestA77_PanicEndsOneConnection breaks the table of names under one connection, and
+// the journal under one request of either protocol, and not under the next.
 func TestA77_PanicEndsOneConnection(t *testing.T) {
 	r := newLab(t, labOptions{rules: []string{"GET api.test"}}).rig
 	names := &panickyNames{fakeNames: r.names}
@@ -247,6 +248,40 @@ func TestA77_PanicEndsOneConnection(t *testing.T) {
 	if resp, _ := r.say(r.dialTLS(addr, "api.test"), "GET / HTTP/1.1\r\nHost: api.test\r\n\r\n"); resp.StatusCode != 200 {
 		t.Errorf("the next connection: %d", resp.StatusCode)
 	}
+	journal := &panickyJournal{recorder: r.audit}
+	r.proxy.audit = journal
+	old, modern := r.dialTLS(addr, "api.test"), r.dialHTTP2(addr, "api.test")
+	beside := r.dialTLS(addr, "api.test")
+	journal.panics.Store(true)
+	io.WriteString(old, "GET / HTTP/1.1\r\nHost: api.test\r\n\r\n")
+	if b, err := io.ReadAll(old); len(b) > 0 || isTimeout(err) {
+		t.Errorf("HTTP/1.1: %q %v", b, err)
+	}
+	journal.panics.Store(true)
+	modern.request(1, true, get("/")...)
+	if o := modern.await(1); o.status != "" || o.reset == 0 {
+		t.Errorf("HTTP/2: %+v", o)
+	}
+	modern.request(3, true, get("/")...)
+	if o := modern.await(3); o.status != "200" {
+		t.Errorf("the next stream: %+v", o)
+	}
+	if resp, _ := r.say(beside, "GET / HTTP/1.1\r\nHost: api.test\r\n\r\n"); resp.StatusCode != 200 {
+		t.Errorf("a connection beside: %d", resp.StatusCode)
+	}
+}
+
+// panickyJournal panics once when it is told to.
+type panickyJournal struct {
+	*recorder
+	panics atomic.Bool
+}
+
+func (j *panickyJournal) Open(ctx context.Context, e Event) (string, error) {
+	if j.panics.Swap(false) {
+		panic("a bug")
+	}
+	return j.recorder.Open(ctx, e)
 }
 
 type panickyNames struct {

@@ -192,7 +192,13 @@ func TestA09_EscapedMarkers(t *testing.T) {
 func TestA10_Fragments(t *testing.T) {
 	l := newLab(t, labOptions{unbound: true})
 	ph := "oa_cred_" + strings.Repeat("0", 72)
-	l.each(t, []try{{"two headers", send("GET", "/", "X-A: "+ph[:5], "X-B: "+ph[5:]), 200, "", ""}}, "GET /")
+	l.each(t, []try{
+		{"two headers", send("GET", "/", "X-A: "+ph[:5], "X-B: "+ph[5:]), 200, "", ""},
+		{"header and body", send("POST", "/", "X-A: "+ph[:20], fmt.Sprint("Content-Length: ", len(ph)-20)) + ph[20:], 200, "", ""},
+	}, "GET /", "POST /")
+	if l.recorded(audit.CodePlaceholder) > 0 {
+		t.Errorf("recorded %+v", l.audit.all())
+	}
 	if h := l.good.all()[0].Header; h.Get("X-A")+h.Get("X-B") != ph || h.Get("Authorization") != "" {
 		t.Errorf("the upstream saw %v", h)
 	}
@@ -287,13 +293,16 @@ func TestA14_ItsOwnCredential(t *testing.T) {
 				if got := l.good.all()[0].Header.Get("Authorization"); got != want.sent {
 					t.Errorf("the upstream saw %q", got)
 				}
+				if e := l.audit.all()[0]; e.Decision != audit.Allow || e.Code != audit.CodeClientCredential {
+					t.Errorf("recorded %+v", e)
+				}
 			}
 		})
 	}
 }
 
-// TestA15_MetadataAndTrailers tries both protocols. Frames of a WebSocket are not
-// read; TestS19_WebSocketNeedsTwoWords holds when one is opened at all.
+// TestA15_MetadataAndTrailers tries both protocols. What a jail says in the frames of a
+// WebSocket is not read; TestS19_WebSocketNeedsTwoWords holds when one is opened at all.
 func TestA15_MetadataAndTrailers(t *testing.T) {
 	l := newLab(t, labOptions{http2: true, answer: func(w http.ResponseWriter, req *http.Request) { io.Copy(io.Discard, req.Body) }})
 	ph := l.placeholder()

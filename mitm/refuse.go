@@ -13,6 +13,9 @@ import (
 func (x *exchange) allowed() Event {
 	x.event = x.base()
 	x.event.Decision, x.event.Code, x.event.Rule = audit.Allow, audit.CodeAllowed, x.verdict.Index
+	if x.cred.Foreign {
+		x.event.Code = audit.CodeClientCredential
+	}
 	return x.event
 }
 

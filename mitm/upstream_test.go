@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -164,6 +165,9 @@ func TestCredentialThatNeverCame(t *testing.T) {
 	resp, body := readReply(t, bufio.NewReader(waiting), nil)
 	if resp.StatusCode != 502 || resp.Header.Get("X-Omnijail-Code") != string(audit.CodeCredential) {
 		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if text := fmt.Sprint(resp.Header, body, r.audit.all()); strings.Contains(text, "own words") {
+		t.Errorf("what a source said is told: %s", text)
 	}
 	if n := len(up.all()); n > 0 {
 		t.Errorf("the upstream saw %d requests", n)

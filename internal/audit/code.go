@@ -43,6 +43,10 @@ const (
 	CodeMintedToken     Code = "minted_token" // allowed, and the reply gave the jail a token
 	CodeBearerURL       Code = "bearer_url"   // allowed, and the reply gave the jail an address that authenticates
 	CodePacket          Code = "packet"       // nothing but TCP and DNS is carried
+
+	// CodeClientCredential is of a request that was allowed, to a host with a
+	// credential, with one of the client's own (foreign: forward, strip).
+	CodeClientCredential Code = "client_credential"
 )
 
 // The codes of refusals outside the network. The egress process knows none of
@@ -66,5 +70,5 @@ var Codes = []Code{
 	CodeTLSClient, CodePlaceholder, CodeForeign, CodeCredential, CodePrivate, CodeMetadata,
 	CodeOwnAddress, CodeUpstreamDNS, CodeUpstreamConnect, CodeUpstreamTLS, CodeUpstreamTimeout,
 	CodeUpstreamProto, CodeBodyTooLarge, CodeHeaders, CodeFlood, CodeAudit, CodeFrozen, CodeUpgrade, CodePolicyChanged,
-	CodeDeniedAddress, CodeReflection, CodeMintedToken, CodeBearerURL, CodePacket,
+	CodeDeniedAddress, CodeReflection, CodeMintedToken, CodeBearerURL, CodePacket, CodeClientCredential,
 }

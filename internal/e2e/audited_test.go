@@ -11,8 +11,11 @@ import (
 	"time"
 )
 
-// auditKills is how often the daemon is killed among requests.
-const auditKills = 8
+// auditKills is how often the daemon is killed among requests, and in a soak.
+const (
+	auditKills     = 8
+	auditSoakKills = 50
+)
 
 // A request leaves the node only when its record is written: whenever the daemon is
 // killed, the journal has all that the upstream has seen.
@@ -20,7 +23,7 @@ func TestS22_WhatTheUpstreamSawIsRecorded(t *testing.T) {
 	t.Parallel()
 	n := NewNode(t, Options{})
 	rng := rand.New(rand.NewPCG(randomSeed, 22))
-	for i := range soak(t, auditKills) {
+	for i := range min(soak(t, auditKills), auditSoakKills) {
 		uid := uint32(3600 + i)
 		before := len(n.Lab.Seen())
 		r := n.launch(t, Ctl{UID: uid, Dir: n.Project(t, uid), Args: []string{"exec", "--allow", "GET example.test/**", "--", "sh", "-c",
