@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"syscall"
 
 	"github.com/omnijail/omnijail/api"
 )
@@ -65,21 +63,6 @@ func missing(kind, id string, err error) error {
 		return &api.Error{Status: refused.Status, Code: refused.Code, Reason: fmt.Sprintf("there is no %s %.64q, or it is not yours", kind, id)}
 	}
 	return err
-}
-
-func explainDial(e *api.DialError) (reason, fix string) {
-	switch {
-	case errors.Is(e, fs.ErrNotExist), errors.Is(e, syscall.ECONNREFUSED):
-		return fmt.Sprintf("cannot reach omnijaild at %s: it is not running", e.Socket),
-			"sudo systemctl enable --now omnijaild.socket"
-	case errors.Is(e, fs.ErrPermission):
-		return `you may not use omnijaild: its socket is for group "omnijail" and you are not in it`,
-			"sudo usermod -aG omnijail $USER, then log in again (in this shell: newgrp omnijail)"
-	}
-	if os.Getenv("OMNIJAIL_SOCKET") == e.Socket { // a file of the workspace may have set it
-		return e.Error(), "unset OMNIJAIL_SOCKET, which names this socket"
-	}
-	return e.Error(), ""
 }
 
 func position(p api.Position) string {

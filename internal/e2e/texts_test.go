@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -86,11 +87,11 @@ func TestTexts(t *testing.T) {
 	check(t, n, []text{
 		{"1 no daemon", Ctl{UID: Alice, Args: append([]string{"--socket", n.Dir + "/gone/s"}, command("true")...)}, []string{
 			`omnijailctl: cannot reach omnijaild at /run/omnijail/omnijaild.sock: it is not running`,
-			`hint: sudo systemctl enable --now omnijaild.socket`,
+			`hint: leave --socket away, or start omnijaild with --socket and the same path`,
 		}},
-		{"2 not in the group", Ctl{UID: Outsider, Args: command("true")}, []string{
-			`omnijailctl: you may not use omnijaild: its socket is for group "omnijail" and you are not in it`,
-			`hint: sudo usermod -aG omnijail $USER, then log in again (in this shell: newgrp omnijail)`,
+		{"2 not in the group", Ctl{UID: Outsider, Env: []string{"OMNIJAIL_SOCKET="}, Args: append([]string{"--socket", n.Socket}, command("true")...)}, []string{
+			fmt.Sprintf(`omnijailctl: you may not use omnijaild: its socket is for group "%d" and you are not in it`, socketGID),
+			fmt.Sprintf(`hint: sudo usermod -aG %d $USER, then log in again (in this shell: newgrp %[1]d)`, socketGID),
 		}},
 		{"3 nobody logged in", Ctl{UID: Alice, Args: quiet("gh", "api", "user")}, []string{
 			`omnijailctl: gh found no GitHub login: policy "default" takes it from GH_TOKEN or "gh auth token", and neither gave one`,

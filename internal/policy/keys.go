@@ -115,9 +115,9 @@ func (d *decoder) later(at Pos, what string) {
 }
 
 // nearest returns the candidate with the smallest edit distance, if that is
-// small against the word's length.
+// small against the word's length: what is further off is another word.
 func nearest(word string, candidates []string) string {
-	best, bestDistance := "", len(word)/3+1
+	best, bestDistance := "", max(1, len(word)/3)
 	slices.Sort(candidates)
 	for _, c := range candidates {
 		if strings.HasPrefix(c, word) && len(word) >= 3 {
