@@ -139,5 +139,8 @@ func contextError(ctx context.Context, err error) error {
 			Reason: fmt.Sprintf("your files, or your client, did not answer within %v", OpenTime),
 		}
 	}
+	if err = gone(err); errors.Is(err, errGone) {
+		return &jail.OpenError{Code: "scout_gone", Exit: 125, Reason: err.Error()}
+	}
 	return err
 }

@@ -35,7 +35,7 @@ func (w *Watch) Ready(ctx context.Context) (child.WatchFrame, error) {
 	defer w.scout.until(ctx, OpenTime)()
 	f, err := w.receive()
 	if err != nil {
-		return f, fmt.Errorf("watch as uid %d: %w", w.scout.uid, contextError(ctx, err))
+		return f, contextError(ctx, err)
 	}
 	return f, nil
 }
@@ -46,7 +46,7 @@ func (w *Watch) Next() (child.WatchFrame, error) { return w.receive() }
 func (w *Watch) receive() (child.WatchFrame, error) {
 	b, err := w.scout.conn.RecvFrame(child.MaxWatchFrame)
 	if err != nil {
-		return child.WatchFrame{}, err
+		return child.WatchFrame{}, gone(err)
 	}
 	f, err := child.DecodeWatch(b)
 	if err == nil && f.Kind == child.WatchStays {
@@ -58,12 +58,12 @@ func (w *Watch) receive() (child.WatchFrame, error) {
 // Frozen tells the scout that the command stands still.
 func (w *Watch) Frozen() error {
 	w.scout.conn.SetDeadline(time.Now().Add(SettleTime))
-	return w.scout.conn.SendFrame([]byte{child.OrderFrozen})
+	return gone(w.scout.conn.SendFrame([]byte{child.OrderFrozen}))
 }
 
 // Restaged tells the scout that what covered a name is there again.
 func (w *Watch) Restaged() error {
-	return w.scout.conn.SendFrame([]byte{child.OrderRestaged})
+	return gone(w.scout.conn.SendFrame([]byte{child.OrderRestaged}))
 }
 
 // Calm lets Next wait for ever again.

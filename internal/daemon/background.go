@@ -20,6 +20,7 @@ func (v *Visit) Detach(p *Plan) (api.Detached, api.Exit, *api.Error) {
 	if refused := j.roomForDetached(); refused != nil {
 		return api.Detached{}, api.Exit{}, refused
 	}
+	defer v.m.refill()
 	d, exit := v.m.detach(j, p, v.name)
 	if exit.Code != 0 {
 		return api.Detached{}, exit, nil

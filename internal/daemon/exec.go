@@ -48,6 +48,7 @@ type execution struct {
 	slave  *os.File
 
 	process     *spawn.Process
+	space       *stage.Space  // what it writes to in memory; nil without a jail
 	status      *os.File      // the backend's report of the exit
 	direct      chan struct{} // closed when a command that is not isolated was reaped; nil for others
 	command     *os.File      // pidfd of the command

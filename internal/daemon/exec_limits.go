@@ -9,6 +9,7 @@ import (
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/jail"
+	"github.com/omnijail/omnijail/internal/stage"
 )
 
 // overLimit says which limit a command ran into, with the peak and, where the
@@ -35,12 +36,31 @@ func (x *execution) overLimit(exit *api.Exit) {
 		exit.Reason = fmt.Sprintf("killed: a file was to be larger than the limit of %s", jail.FormatSize(limits.FileSize))
 		exit.Fix = fmt.Sprintf("limits: {file_size: %dMiB}", (2*limits.FileSize+1<<20-1)>>20)
 	default:
-		return
+		full, ok := x.space.Full()
+		if !ok || exit.Code == 0 { // it had what it needed
+			return
+		}
+		exit.Limits = "scratch"
+		exit.Reason, exit.Fix = noRoom(full)
 	}
 	x.limited(exit)
 	if exit.Code == 0 {
 		exit.Reason, exit.Fix = "", ""
 	}
+}
+
+// noRoom says what was full when a command failed. Whether that was why, nobody but
+// the command knows.
+func noRoom(f stage.Full) (reason, fix string) {
+	at := audit.Escape(f.At)
+	switch {
+	case f.Names > 0:
+		return fmt.Sprintf("%s is full: it holds %d files, which is the limit", at, f.Names), ""
+	case f.At == "/dev/shm": // the same size in every jail
+		return fmt.Sprintf("%s is full: limit %s", at, jail.FormatSize(f.Size)), ""
+	}
+	return fmt.Sprintf("%s is full: scratch limit %s", at, jail.FormatSize(f.Size)),
+		fmt.Sprintf("limits: {scratch: %dMiB}", (2*f.Size+1<<20-1)>>20)
 }
 
 // tooLarge is how a command ends that wrote past the largest file it may have, and a

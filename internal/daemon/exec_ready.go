@@ -15,13 +15,14 @@ func (x *execution) adopt(r *readyJail) {
 	m := x.m
 	r.undo.Release()
 	x.ready = r
-	x.process, x.status, x.command = r.process, r.status, r.init
+	x.process, x.status, x.command, x.space = r.process, r.status, r.init, r.space
 	env := &x.j.env
 	env.group, env.net = r.group, r.net
 	env.undo.Add(func() error { return m.removeGroup(r.group) })
 	env.undo.Add(r.net.Close)
 	x.undo.Add(r.around.Close)
 	x.undo.Add(r.pts.Close)
+	x.undo.Add(r.space.Close)
 	x.undo.Add(r.status.Close)
 	x.undo.Add(r.process.Close)
 	x.undo.Add(r.init.Close)
@@ -36,6 +37,7 @@ func (x *execution) decline() error {
 		return nil
 	}
 	r := x.ready
+	x.space.Close()
 	x.ready, x.process, x.status, x.command = nil, nil, nil, nil
 	return x.m.putDown(r.group, r.process)
 }

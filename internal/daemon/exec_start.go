@@ -232,7 +232,10 @@ func (x *execution) stage(ctx context.Context) (_ *staging, err error) {
 	}
 	if x.ready == nil {
 		st.files.Root = x.m.takeRoot(node)
+		x.space = &stage.Space{}
+		x.undo.Add(x.space.Close)
 	}
+	st.files.Space = x.space
 	if x.j.env.kept != nil {
 		st.files.Kept = &stage.Clones{}
 	}

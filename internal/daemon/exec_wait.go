@@ -56,6 +56,7 @@ func (x *execution) wait(ctx context.Context) api.Exit {
 		exit = api.Exit{Code: exitFailed, Reason: endReason(ctx)}
 		x.m.metrics.execs.WithLabelValues("killed").Inc()
 	}
+	x.space.Close() // what is in it goes with the namespace, not with us
 	x.brake.end()
 	x.group.Kill()
 	if leave := x.j.env.leave; x.alone && leave != nil {

@@ -31,6 +31,7 @@ type readyJail struct {
 	group   *cgroup.Group
 	net     *netns.Net
 	pts     *pty.Devpts
+	space   *stage.Space
 	channel *spawn.Channel
 	process *spawn.Process
 	init    *os.File // pidfd
@@ -174,7 +175,9 @@ func (m *Manager) startReady(r *readyJail, plan stage.Plan, undo *cleanup.Stack)
 	}
 	r.status = cmd.Status
 	undo.Add(cmd.Status.Close)
-	files := stage.Descriptors{Pts: r.pts.Mount()}
+	r.space = &stage.Space{}
+	undo.Add(r.space.Close)
+	files := stage.Descriptors{Pts: r.pts.Mount(), Space: r.space}
 	r.process, err = m.cfg.Spawner.Start(cmd, spawn.Options{
 		Netns: r.net.FD(), Cgroup: r.group.Dir(), Enter: r.group.Enter,
 		Stage: func() error { return plan.Apply(m.cfg.StageDir, files, nil) },

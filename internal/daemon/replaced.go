@@ -8,6 +8,7 @@ import (
 	"github.com/omnijail/omnijail/api"
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/mountwatch"
+	"github.com/omnijail/omnijail/internal/spawn"
 )
 
 // watchMounts sees that what hides and protects files in the jail stays there
@@ -21,6 +22,9 @@ func (x *execution) watchMounts() error {
 		places[i] = p.Path
 	}
 	watch, err := x.m.mounts.Add(x.command, places, x.mountsChanged)
+	if errors.Is(err, mountwatch.ErrEnded) {
+		return spawn.ErrInitGone
+	}
 	if err != nil {
 		return err
 	}

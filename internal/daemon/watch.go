@@ -96,7 +96,7 @@ func (x *execution) listen(w *newNames) {
 		case errors.Is(err, errDone), errors.Is(err, errOver):
 			return
 		case err != nil:
-			x.unwatch(fmt.Sprintf("the watch of new files ended: %v", err), "")
+			x.unwatch(fmt.Sprintf("new files are not watched any more: %v", err), "")
 			return
 		}
 	}

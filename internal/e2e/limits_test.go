@@ -37,7 +37,12 @@ limits: {memory: 256MiB, pids: 64, open_files: 32, file_size: 1MiB, scratch: 4Mi
 		"file size": {[]string{"--policy", "small", "--", "sh", "-c", "head -c 2000000 /dev/zero > /tmp/x"}, 153,
 			"killed: a file was to be larger than the limit of 1 MiB\nhint: limits: {file_size: 2MiB}\n"},
 		"file size of a shell that goes on": {[]string{"--policy", "small", "--", "sh", "-c", "dd if=/dev/zero of=/tmp/x bs=2M count=1; exit 3"}, 3, ""},
-		"scratch":                           {[]string{"--policy", "small", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7; do head -c 1000000 /dev/zero > /tmp/$i || exit 7; done"}, 7, "No space left"},
+		"scratch": {[]string{"--policy", "small", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7; do head -c 1000000 /dev/zero > /tmp/$i || exit 7; done"}, 7,
+			"omnijailctl: /tmp is full: scratch limit 4 MiB\nhint: limits: {scratch: 8MiB}\n"},
+		"scratch of the home": {[]string{"--policy", "small", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7; do head -c 1000000 /dev/zero > ~/$i || exit 7; done"}, 7,
+			"is full: scratch limit 4 MiB"},
+		"scratch that was full for a moment":  {[]string{"--policy", "small", "--", "sh", "-c", "head -c 4194304 /dev/zero > /tmp/x; rm /tmp/x; exit 7"}, 7, ""},
+		"scratch that is full and was enough": {[]string{"--policy", "small", "--", "sh", "-c", "head -c 9000000 /dev/zero > /tmp/x; true"}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := n.Exec(t, c.args...).Want(t, c.exit)

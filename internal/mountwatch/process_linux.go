@@ -1,6 +1,7 @@
 package mountwatch
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -8,6 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// ErrEnded says that there was no table to open, because its process has ended.
+var ErrEnded = errors.New("its process has ended")
 
 // openTable opens the mount table of the process that pidfd names. The table is
 // of the namespace: it outlives the process, and keeps the namespace as long.
@@ -29,6 +33,11 @@ func openOf(pidfd int) (int, error) {
 		return -1, err
 	}
 	fd, err := unix.Open(fmt.Sprintf("/proc/%d/mountinfo", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	for _, ending := range []error{unix.ENOENT, unix.ESRCH, unix.EINVAL} {
+		if err == ending {
+			err = ErrEnded
+		}
+	}
 	if err != nil {
 		return -1, fmt.Errorf("open mount table of process %d: %w", pid, err)
 	}
@@ -36,7 +45,7 @@ func openOf(pidfd int) (int, error) {
 	ended := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
 	if n, err := unix.Poll(ended, 0); err != nil || n != 0 {
 		unix.Close(fd)
-		return -1, fmt.Errorf("process %d ended while its mount table was opened", pid)
+		return -1, fmt.Errorf("mount table of process %d: %w", pid, ErrEnded)
 	}
 	return fd, nil
 }
@@ -53,7 +62,7 @@ func pidOf(pidfd int) (int, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("descriptor %d names no living process", pidfd)
+	return 0, fmt.Errorf("mount table by pidfd %d: %w", pidfd, ErrEnded)
 }
 
 // maxTable bounds a table in bytes: 8192 names of 4 KiB would be over it, and

@@ -60,7 +60,7 @@ func (c *Channel) Ready(ctx context.Context) (*os.File, error) {
 }
 
 // Go lets init drop its privileges and execute the command of the launch record.
-// The files stay the caller's.
+// The files stay the caller's. The error is ErrInitGone where nobody waits any more.
 func (c *Channel) Go(launch *os.File, files ...*os.File) error {
 	sent, err := numbers(append([]*os.File{launch}, files...))
 	if err != nil {
@@ -73,6 +73,9 @@ func (c *Channel) Go(launch *os.File, files ...*os.File) error {
 	err = c.write([]byte("G"), unix.UnixRights(fds...))
 	runtime.KeepAlive(launch)
 	runtime.KeepAlive(files)
+	if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+		return ErrInitGone
+	}
 	if err != nil {
 		return fmt.Errorf("let init go: %w", err)
 	}

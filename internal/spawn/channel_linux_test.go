@@ -99,6 +99,9 @@ func TestChannelRefuses(t *testing.T) {
 	if _, err := c.Ready(t.Context()); !errors.Is(err, ErrInitGone) {
 		t.Errorf("a dead init: %v", err)
 	}
+	if err := c.Go(os.Stdin); !errors.Is(err, ErrInitGone) {
+		t.Errorf("the go to a dead init: %v", err)
+	}
 }
 
 func TestChannelObeysItsContext(t *testing.T) {

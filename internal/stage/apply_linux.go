@@ -19,6 +19,7 @@ type Descriptors struct {
 	Pts    *os.File     // a detached devpts
 	Root   *Root        // made ahead of time, used up; nil for none
 	Kept   *Clones      // of the jail's other commands; nil for new file systems
+	Space  *Space       // gets what the jail writes to in memory; nil where nobody asks
 }
 
 // staging is an Apply under way. All of it runs on one thread.
@@ -32,6 +33,7 @@ type staging struct {
 	bare   int // the same beside all mounts and open for writing; -1 where root is
 	ahead  *Root
 	shared *Clones
+	space  *Space
 	empty  [2]int
 }
 
@@ -77,7 +79,7 @@ func (s *staging) take(d Descriptors) error {
 	if d.Root != nil && !d.Root.fits(s.plan.Steps) {
 		return errors.New("the prepared root is for another layout")
 	}
-	s.ahead, s.shared = d.Root, d.Kept
+	s.ahead, s.shared, s.space = d.Root, d.Kept, d.Space
 	for i, t := range d.Trees {
 		if g := s.plan.grants[i]; t == nil || len(d.Names[i]) != len(g.names) || len(d.Layers[i]) != len(g.layers) {
 			return errors.New("a tree, a layer or a name of a grant is missing")

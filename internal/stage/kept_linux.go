@@ -118,7 +118,11 @@ func (s *staging) attachKept(step Step) (done bool, err error) {
 	if s.shared == nil || s.shared.mounts[step.Path] == 0 {
 		return false, nil
 	}
-	return true, s.attachAt(step.Path, s.shared.mounts[step.Path])
+	t := s.shared.mounts[step.Path]
+	if err := s.space.hold(step.Path, t); err != nil {
+		return true, err
+	}
+	return true, s.attachAt(step.Path, t)
 }
 
 // attachAt attaches a tree at the place p.

@@ -30,14 +30,7 @@ func (s *staging) step(step Step) error {
 	case OpLink:
 		return unix.Symlinkat(step.Target, s.parent(step.Path), at)
 	case OpTmpfs:
-		if done, err := s.attachKept(step); done {
-			return err
-		}
-		t, err := newTmpfs(bits(step.Mode), step.UID, step.GID, step.Size, quiet)
-		if err != nil {
-			return err
-		}
-		return mountAndClose(s.root, at, t)
+		return s.memory(step, at)
 	case OpDevice:
 		return s.device(step, at)
 	case OpPts:
@@ -54,6 +47,22 @@ func (s *staging) step(step Step) error {
 		return s.frame(step)
 	}
 	return s.protect(step)
+}
+
+// memory mounts a file system of the jail's own, which other commands may have too.
+func (s *staging) memory(step Step, at string) error {
+	if done, err := s.attachKept(step); done {
+		return err
+	}
+	t, err := newTmpfs(bits(step.Mode), step.UID, step.GID, step.Size, quiet)
+	if err != nil {
+		return err
+	}
+	if err := s.space.hold(step.Path, t); err != nil {
+		unix.Close(t)
+		return err
+	}
+	return mountAndClose(s.root, at, t)
 }
 
 func (s *staging) own(step Step, at string) error {
