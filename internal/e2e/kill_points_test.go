@@ -146,7 +146,7 @@ func (s *scene) ended(t *testing.T, victim string) {
 	case "egress":
 		o.WantReason(t, "egress process")
 	case "scout":
-		o.WantReason(t, "open as uid")
+		o.WantReason(t, "looks at your files")
 	default:
 		o.WantReason(t, "jail")
 	}

@@ -62,7 +62,7 @@ func TestAPartKilledAtACreationEndsIt(t *testing.T) {
 					if o := s.run.finish(t); name == "omnijailctl" {
 						o.Want(t, 128+9)
 					} else {
-						o.WantReason(t, "egress process", "open as uid", "jail")
+						o.WantReason(t, "egress process", "looks at your files", "jail")
 					}
 				})
 			})
