@@ -1,6 +1,9 @@
 package creds
 
-import "strings"
+import (
+	"crypto/subtle"
+	"strings"
+)
 
 // carries reports whether a header holds exactly this binding's placeholder in a
 // form that its type allows.
@@ -10,7 +13,7 @@ func (r *row) carries(name, value string) bool {
 	}
 	value = strings.Trim(value, " \t")
 	if r.Type == Header {
-		return value == r.placeholder || value == r.Prefix+r.placeholder
+		return same(value, r.placeholder) || same(value, r.Prefix+r.placeholder)
 	}
 	at := strings.IndexAny(value, " \t")
 	if at < 0 {
@@ -19,11 +22,16 @@ func (r *row) carries(name, value string) bool {
 	scheme, rest := strings.ToLower(value[:at]), strings.Trim(value[at:], " \t")
 	switch scheme {
 	case "bearer", "token":
-		return (r.Type == Bearer || r.Type == GH) && rest == r.placeholder
+		return (r.Type == Bearer || r.Type == GH) && same(rest, r.placeholder)
 	case "basic":
 		return r.Type != Bearer && r.carriesBasic(rest)
 	}
 	return false
+}
+
+// same compares in a time that says nothing of where a guess goes wrong.
+func same(guess, placeholder string) bool {
+	return subtle.ConstantTimeCompare([]byte(guess), []byte(placeholder)) == 1
 }
 
 // carriesBasic wants the placeholder as the whole password and nothing of one in
@@ -34,7 +42,7 @@ func (r *row) carriesBasic(payload string) bool {
 		return false
 	}
 	user, password, ok := strings.Cut(decoded, ":")
-	return ok && password == r.placeholder && !Find(user)
+	return ok && same(password, r.placeholder) && !Find(user)
 }
 
 // decodeBasic takes what servers take: both alphabets, padded or not, blanks in

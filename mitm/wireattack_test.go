@@ -106,11 +106,12 @@ func TestA35_UpgradeToHTTP2(t *testing.T) {
 	preface := "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	l.each(t, []try{
 		{"offer", send("GET", "/offer", offer...), 200, "", ""},
+		{"offer that Connection does not name", send("GET", "/bare", offer[1:]...), 200, "", ""},
 		{"preface", preface, 400, audit.CodeBadRequest, ""},
 		{"h2", send("GET", "/", "Connection: Upgrade", "Upgrade: h2"), 403, audit.CodeUpgrade, ""},
 		{"TLS", send("GET", "/", "Connection: Upgrade", "Upgrade: TLS/1.2"), 403, audit.CodeUpgrade, ""},
 		{"websocket", handshake("good.test"), 403, audit.CodeUpgrade, ""},
-	}, "GET /offer")
+	}, "GET /offer", "GET /bare")
 	c := l.raw()
 	defer c.Close()
 	io.WriteString(c, send("GET", "/behind", offer...)+preface)
