@@ -34,7 +34,7 @@ func checkReply(req *jail.OpenRequest, r jail.OpenReply) error {
 		names += len(g.Names()) + len(g.Git)
 	}
 	texts := append(append(append([]string{r.Exec, r.Cwd}, r.Pins...), r.Hidden...), r.Notes...)
-	texts = slices.Concat(texts, r.Exposed, r.Doors, r.Shared, []string{r.Repository})
+	texts = slices.Concat(texts, r.Masked, r.Exposed, r.Doors, r.Shared, []string{r.Repository})
 	for _, s := range r.Git {
 		texts = append(texts, s.Key, s.Value)
 	}

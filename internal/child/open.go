@@ -28,6 +28,7 @@ type OpenReply struct {
 	Pins   []string     `json:"pins,omitempty"` // canonical paths of the pins that exist
 	Stdio  []StdioKind  `json:"stdio,omitempty"`
 	Hidden []string     `json:"hidden,omitempty"` // names masked at the top of cwd, for text 7
+	Masked []string     `json:"masked,omitempty"` // names below cwd that the policy masks
 	Notes  []string     `json:"notes,omitempty"`
 	// Doors are the Unix sockets and FIFOs in grants that are hidden.
 	Doors []string `json:"doors,omitempty"`

@@ -104,6 +104,9 @@ func (x *execution) guesses() {
 	if len(x.hidden) > 0 {
 		x.events.note(hiddenEntries(x.hidden))
 	}
+	if masked := x.opened.Reply.Masked; len(masked) > 0 {
+		x.events.note(maskedEntries(masked))
+	}
 	if gitConfigClosed(x.opened.Reply.Grants) && writesGitConfig(x.plan.Argv) {
 		x.events.note(closedGitConfig())
 	}

@@ -80,16 +80,24 @@ func harmless(names []string) string {
 // hiddenEntries is the text for a command that failed in a directory of which
 // something was hidden: it may have needed that.
 func hiddenEntries(names []string) (text, hint string) {
-	const most = 12
-	shown := make([]string, 0, most)
-	for _, n := range names[:min(len(names), most)] {
-		shown = append(shown, audit.Escape(n))
+	shown := few(names)
+	return inShort("hidden in this directory: ", shown, len(names)), fmt.Sprintf("if the command needs one: cwd_allow_hidden: [%s]", harmless(shown))
+}
+
+// maskedEntries is the same of what the policy masks by name, which only it shows.
+func maskedEntries(names []string) (text, hint string) {
+	return inShort("masked in this directory: ", few(names), len(names)), "if the command needs one: a policy without it in mask_paths"
+}
+
+// few are the first of names, as they may be printed.
+func few(names []string) []string { return escaped(names[:min(len(names), 12)]) }
+
+func inShort(what string, shown []string, all int) string {
+	text := what + strings.Join(shown, " ")
+	if all > len(shown) {
+		text += fmt.Sprintf(" and %d more", all-len(shown))
 	}
-	text = "hidden in this directory: " + strings.Join(shown, " ")
-	if len(names) > most {
-		text += fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return text, fmt.Sprintf("if the command needs one: cwd_allow_hidden: [%s]", harmless(shown))
+	return text
 }
 
 // hiddenDoors is the refusal for a command that failed where Unix sockets were

@@ -76,7 +76,7 @@ func quiet(args ...string) []string {
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	dns := newResolver(t, map[string][]string{"ghe.example.com": {"10.20.1.5"}})
-	n := NewNode(t, Options{DNS: dns.Addr, Policy: map[string]string{"default": textsPolicy, "op": commandPolicy}})
+	n := NewNode(t, Options{DNS: dns.Addr, Policy: map[string]string{"default": textsPolicy, "op": commandPolicy, "masking": "caller: [cwd]\nmask_paths: [src/x]\n"}})
 	token := []string{"GH_TOKEN=" + Token}
 	untrusted := n.Workspace(t, Alice, map[string]string{".omnijail.yaml": localPolicy})
 	dotted := n.Workspace(t, Alice, map[string]string{".env": "A=b", ".npmrc": "x", ".foo": "", ".gitignore": "", "src/x": ""})
@@ -108,6 +108,12 @@ func TestTexts(t *testing.T) {
 		{"7 something was hidden", Ctl{UID: Alice, Dir: dotted, Env: token, Args: command("false")}, []string{
 			`omnijailctl: hidden in this directory: .env .foo .npmrc`,
 			`hint: if the command needs one: cwd_allow_hidden: [.foo]`,
+		}},
+		{"7 something was masked", Ctl{UID: Alice, Dir: dotted, Args: []string{"exec", "--policy", "masking", "--", "false"}}, []string{
+			`omnijailctl: hidden in this directory: .env .foo .npmrc`,
+			`hint: if the command needs one: cwd_allow_hidden: [.foo]`,
+			`omnijailctl: masked in this directory: src/x`,
+			`hint: if the command needs one: a policy without it in mask_paths`,
 		}},
 		{"9 ssh", Ctl{UID: Alice, Env: token, Args: quiet("ssh", "-T", "git@github.com")}, []string{
 			`omnijailctl: ssh to github.com:22 is not carried; this jail rewrites git@github.com: to https`,

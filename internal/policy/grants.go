@@ -47,6 +47,7 @@ func (v *view) build() jail.View {
 	}
 	for i, m := range v.doc.Mask {
 		p := v.path(m, index("mask_paths", i))
+		v.maskable(p, m, index("mask_paths", i))
 		out.Masks = append(out.Masks, jail.Mask{Path: p, Origin: m.At.String()})
 	}
 	v.protect(&out)
@@ -54,6 +55,15 @@ func (v *view) build() jail.View {
 	out.ControlSockets = slices.Contains(weak, jail.WeakControlSockets)
 	out.HardLinks = slices.Contains(weak, jail.WeakHardlinks)
 	return out
+}
+
+// maskable refuses a mask that would hide nothing of what it seems to.
+func (v *view) maskable(p string, m Item, key string) {
+	if own := v.system(p); own != "" {
+		v.rep.errorf(m.At, key, "%s lies in %s, which every jail has from the node: nothing in it can be hidden", p, own)
+	} else if strings.Contains(m.Text, "*") {
+		v.rep.add(Error{Pos: m.At, Key: key, Msg: "is a path, in which * stands for itself", Fix: "name the folder, or each file"})
+	}
 }
 
 // grants returns cwd and what the policy grants, each path once, parents before

@@ -89,8 +89,8 @@ func (s *session) maskPath(m child.Mask, p string, st unix.Stat_t) error {
 		return refuse("mask", "%s is granted but lies below %s, which is masked", inner, p)
 	}
 	for _, h := range s.hideEverywhere(p, st) {
-		if h.grant.path == s.cwd {
-			s.hidden = append(s.hidden, h.name)
+		if h.grant.path == s.cwd && !m.Own {
+			s.masked = append(s.masked, h.name)
 		}
 	}
 	return nil

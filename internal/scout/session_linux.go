@@ -20,7 +20,7 @@ type session struct {
 	// What is protected for its name or path, and the paths that are granted.
 	control, asked patterns
 	granted        map[string]bool
-	hidden         []string
+	hidden, masked []string
 	notes          []string
 	exposed        []string // roots of toolchains that no policy granted
 	linked         map[inode]linked
@@ -91,6 +91,6 @@ func (s *session) open() (reply child.OpenReply, files []*os.File, err error) {
 		files = append(files, p.file)
 	}
 	reply.Repository, reply.Linked = s.repository()
-	reply.Cwd, reply.Hidden, reply.Notes, reply.Exposed, reply.Doors, reply.Shared = s.cwd, s.hidden, s.notes, s.exposed, s.doors, s.shared
+	reply.Cwd, reply.Hidden, reply.Masked, reply.Notes, reply.Exposed, reply.Doors, reply.Shared = s.cwd, s.hidden, s.masked, s.notes, s.exposed, s.doors, s.shared
 	return reply, append(append(files, stdio...), secrets...), nil
 }
