@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/omnijail/omnijail/api"
+	"github.com/omnijail/omnijail/internal/jail"
 )
 
 func newDoctor(g *globals) *cobra.Command {
@@ -14,7 +15,16 @@ func newDoctor(g *globals) *cobra.Command {
 	var tools bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "what this node can enforce, and how to mend the rest", Args: nArgs(0, 0),
+		Long: `Say what this node can enforce, per backend and guarantee, and how to mend the rest.
+
+Exit codes: 0 all is enforced; 1 jails run, with less than there could be, which is
+named; 2 jails cannot run, or a guarantee of --require is missing.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, want := range require {
+				if _, err := jail.ParseGuarantee(want); err != nil {
+					return usageError{fmt.Errorf("--require: %w", err), "omnijailctl doctor --help"}
+				}
+			}
 			var d api.Doctor
 			if err := g.client().Get(cmd.Context(), "/v1/doctor", nil, &d); err != nil {
 				return err

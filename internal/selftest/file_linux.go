@@ -3,6 +3,7 @@ package selftest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -59,10 +60,7 @@ func fileAttempts() (out []Attempt) {
 		{"run_systemd", "/run/systemd"}, {"run_lock", "/run/lock"}, {"sys_kernel", "/sys/kernel"}, {"sys_firmware", "/sys/firmware"}, {"sys_fs", "/sys/fs"},
 		{"sys_class", "/sys/class"}, {"sys_block", "/sys/block"}, {"sys_module", "/sys/module"},
 	} {
-		add("see_"+d.name, "find "+d.path, absent, func(*Site) Finding {
-			_, err := os.Lstat(d.path)
-			return fails(err)
-		})
+		add("see_"+d.name, "find "+d.path, absent, func(s *Site) Finding { return found(d.path, s.Home, s.Dir) })
 		out[len(out)-1].needs = d.path
 	}
 	add("devices", "find a device besides null, zero, full, random, urandom and tty", absent, otherDevices)
@@ -72,6 +70,30 @@ func fileAttempts() (out []Attempt) {
 		out[len(out)-1].needs = path
 	}
 	return out
+}
+
+// found looks for path, and for anything in it besides the way to places that a jail
+// has of its own: a service's user may have its home in /var/lib or /srv.
+func found(path string, places ...string) Finding {
+	places = slices.DeleteFunc(slices.Clone(places), func(p string) bool { return !jail.Within(path, p) })
+	if slices.Contains(places, path) {
+		return refused("it is a place of the jail's own")
+	}
+	names, err := os.ReadDir(path)
+	if err != nil || len(places) == 0 {
+		_, err := os.Lstat(path)
+		return fails(err)
+	}
+	for _, e := range names {
+		in := filepath.Join(path, e.Name())
+		if !slices.ContainsFunc(places, func(p string) bool { return jail.Within(in, p) }) {
+			return succeeded("%s is there", in)
+		}
+		if f := found(in, places...); f.Result == Succeeded {
+			return f
+		}
+	}
+	return refused("it holds nothing but the way to %s", places[0])
 }
 
 // marked reports whether a file holds what was planted outside.
