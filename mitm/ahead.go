@@ -6,12 +6,15 @@ import "net"
 // kernel for several records of TLS.
 type ahead struct {
 	net.Conn
-	buf []byte
-	has []byte // of buf, read and not asked for yet
-	now bool   // nothing is waited for
+	buf  []byte
+	wide *[]byte // in its place, for a large body; nil for none
+	has  []byte  // read and not asked for yet
+	full bool    // the latest read took all that there was room for
+	now  bool    // nothing is waited for
 }
 
-const aheadBuffer = 64 << 10
+// Room for four full records of TLS, so that a large body is read along their borders.
+const aheadBuffer = 4 * (tlsRecord + 256)
 
 // notNow is the error of a read that would have to wait. To crypto/tls it is a
 // deadline that has passed, after which a read can be tried again.
@@ -26,17 +29,48 @@ func (a *ahead) Read(p []byte) (int, error) {
 		if a.now {
 			return 0, notNow{}
 		}
-		if a.buf == nil {
-			a.buf = make([]byte, aheadBuffer)
-		}
-		n, err := a.Conn.Read(a.buf)
-		if a.has = a.buf[:n]; n == 0 {
+		buf := a.room()
+		n, err := a.Conn.Read(buf)
+		a.full = n == len(buf)
+		if a.has = buf[:n]; n == 0 {
 			return 0, err
 		}
 	}
 	n := copy(p, a.has)
 	a.has = a.has[n:]
 	return n, nil
+}
+
+func (a *ahead) room() []byte {
+	if a.wide != nil {
+		return *a.wide
+	}
+	if a.buf == nil {
+		a.buf = make([]byte, aheadBuffer)
+	}
+	return a.buf
+}
+
+// widen has reads take more at once from now on, where the latest was full and there
+// is a wider buffer. Who calls it calls narrow at the end.
+func (a *ahead) widen() {
+	if !a.full || a.wide != nil {
+		return
+	}
+	if a.wide, _ = wideReads.take().(*[]byte); a.wide != nil {
+		a.has = (*a.wide)[:copy(*a.wide, a.has)]
+	}
+}
+
+// narrow gives a wider buffer back. It reports whether all that was read had been
+// asked for: what was not may be lost.
+func (a *ahead) narrow() (clean bool) {
+	clean = len(a.has) == 0
+	if a.wide != nil {
+		wideReads.put(a.wide)
+		a.wide, a.has = nil, nil
+	}
+	return clean
 }
 
 // fill reads from over, which lies on a, until p is full or a has nothing more: what

@@ -12,11 +12,8 @@ type cork struct {
 
 	mu   sync.Mutex // crypto/tls may write for a reader, too
 	in   bool
-	held *[]byte
+	held []byte
 }
-
-// Room for what crypto/tls makes of streamBuffer bytes.
-var corkBuffers = sync.Pool{New: func() any { b := make([]byte, 0, streamBuffer+1<<10); return &b }}
 
 func (c *cork) Write(b []byte) (int, error) {
 	c.mu.Lock()
@@ -24,23 +21,22 @@ func (c *cork) Write(b []byte) (int, error) {
 	if !c.in {
 		return c.Conn.Write(b)
 	}
-	*c.held = append(*c.held, b...)
+	c.held = append(c.held, b...)
 	return len(b), nil
 }
 
-// gather puts the cork in, has write done and lets out what it wrote.
-func (c *cork) gather(write func() error) error {
+// gather puts the cork in, has write done and lets out what it wrote, which it keeps
+// behind held until then.
+func (c *cork) gather(held []byte, write func() error) error {
 	c.mu.Lock()
-	c.in, c.held = true, corkBuffers.Get().(*[]byte)
+	c.in, c.held = true, held
 	c.mu.Unlock()
 	err := write()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil {
-		_, err = c.Conn.Write(*c.held)
+		_, err = c.Conn.Write(c.held)
 	}
-	*c.held = (*c.held)[:0]
-	corkBuffers.Put(c.held)
 	c.in, c.held = false, nil
 	return err
 }

@@ -87,13 +87,13 @@ func (st *http2Stream) copy(resp *http.Response) (n uint64, err error) {
 			return 0, err
 		}
 	}
-	buf := copyBuffers.Get().(*[]byte)
-	defer copyBuffers.Put(buf)
+	in := rooms.Get().(*room)
+	defer in.put()
 	for {
-		m, err := resp.Body.Read((*buf)[:streamBuffer])
+		m, err := resp.Body.Read(in.piece[:streamBuffer])
 		if m > 0 {
 			n += uint64(m)
-			if _, err := st.w.Write((*buf)[:m]); err != nil {
+			if _, err := st.w.Write(in.piece[:m]); err != nil {
 				return n, err
 			}
 			if err := st.control.Flush(); err != nil {

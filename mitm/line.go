@@ -113,9 +113,19 @@ func (l *line) expect(t time.Time) {
 	l.conn.SetReadDeadline(t)
 }
 
+// widen and narrow are those of ahead, where there is one.
+func (l *line) widen() {
+	if l.raw != nil {
+		l.raw.widen()
+	}
+}
+
+func (l *line) narrow() (clean bool) { return l.raw == nil || l.raw.narrow() }
+
 // lineBody is the body of a reply. The line is free with its end.
 type lineBody struct {
 	io.Reader
+	line *line
 	over func(whole bool) // called once
 	done bool
 }
@@ -124,6 +134,8 @@ func (b *lineBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if err != nil {
 		b.end(errors.Is(err, io.EOF))
+	} else {
+		b.line.widen()
 	}
 	return n, err
 }

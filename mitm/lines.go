@@ -173,7 +173,8 @@ func (t trip) on(ctx context.Context, l *line, req *http.Request) (*http.Respons
 	}
 	keep := !resp.Close && resp.StatusCode >= 200
 	over := func(whole bool) {
-		if cancelled() && whole && keep && l.br.Buffered() == 0 {
+		clean := l.narrow() && l.br.Buffered() == 0
+		if cancelled() && whole && keep && clean {
 			t.lines.put(t.to, l)
 		} else {
 			l.conn.Close()
@@ -182,7 +183,7 @@ func (t trip) on(ctx context.Context, l *line, req *http.Request) (*http.Respons
 	if resp.Body == http.NoBody {
 		over(true)
 	} else {
-		resp.Body = &lineBody{Reader: resp.Body, over: over}
+		resp.Body = &lineBody{Reader: resp.Body, line: l, over: over}
 	}
 	return resp, nil
 }

@@ -198,13 +198,13 @@ func TestWhatIsGatheredLeavesInOneWrite(t *testing.T) {
 	w := &writes{}
 	c := &cork{Conn: w}
 	c.Write([]byte("a"))
-	err := c.gather(func() error {
+	err := c.gather(nil, func() error {
 		c.Write([]byte("b"))
 		c.Write([]byte("c"))
 		return nil
 	})
 	stop := errors.New("stop")
-	if broken := c.gather(func() error { c.Write([]byte("lost")); return stop }); err != nil || !errors.Is(broken, stop) {
+	if broken := c.gather(nil, func() error { c.Write([]byte("lost")); return stop }); err != nil || !errors.Is(broken, stop) {
 		t.Error(err, broken)
 	}
 	c.Write([]byte("d"))

@@ -9,21 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
-// A copy buffer has room around the data for a chunk's head and tail, so that a
-// chunk leaves in one write.
-const (
-	chunkRoom = 8 // "10000\r\n" and one to spare
-	tailRoom  = 2
-	tlsRecord = 16 << 10 // what one record of TLS carries
-)
-
-var copyBuffers = sync.Pool{New: func() any {
-	b := make([]byte, chunkRoom+streamBuffer+tailRoom)
-	return &b
-}}
+const tlsRecord = 16 << 10 // what one record of TLS carries
 
 // coding is how a reply's end is marked.
 type coding int
@@ -109,14 +97,17 @@ func (r *reply) writeBody() error {
 	if r.coding == codedNone {
 		return r.s.bw.Flush()
 	}
-	buf := copyBuffers.Get().(*[]byte)
-	defer copyBuffers.Put(buf)
+	in := rooms.Get().(*room)
+	defer func() { in.put() }()
 	for {
-		n, err := r.resp.Body.Read((*buf)[chunkRoom : chunkRoom+streamBuffer])
+		n, err := r.resp.Body.Read(in.data())
 		if n > 0 {
-			if err := r.pass(*buf, n); err != nil {
+			if err := r.pass(in, n); err != nil {
 				return err
 			}
+		}
+		if n >= streamBuffer {
+			in = in.widened()
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -127,9 +118,10 @@ func (r *reply) writeBody() error {
 	}
 }
 
-// pass sends the n bytes that were read behind the room for a chunk's head.
-func (r *reply) pass(buf []byte, n int) error {
+// pass sends the n bytes that were read.
+func (r *reply) pass(in *room, n int) error {
 	r.n += uint64(n)
+	buf := in.piece
 	out := buf[chunkRoom : chunkRoom+n]
 	if r.coding == codedChunked {
 		var head [chunkRoom]byte
@@ -141,7 +133,10 @@ func (r *reply) pass(buf []byte, n int) error {
 	if r.s.cork == nil || n <= tlsRecord {
 		return r.send(out)
 	}
-	return r.s.cork.gather(func() error { return r.send(out) })
+	if in.sealed == nil {
+		in.sealed = make([]byte, 0, len(buf)+len(buf)/64)
+	}
+	return r.s.cork.gather(in.sealed, func() error { return r.send(out) })
 }
 
 func (r *reply) send(b []byte) error {
