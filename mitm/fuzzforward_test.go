@@ -33,6 +33,7 @@ func FuzzForwarded(f *testing.F) {
 		send("POST", "/ok/1", "Content-Length: 3") + "abc" + send("GET", "/ok/2"),
 		send("POST", "/ok/1", "Transfer-Encoding: chunked", "Trailer: X-A") + "3;x\r\nabc\r\n0\r\nX-A: b\r\n\r\n" + send("GET", "/ok/2"),
 		send("POST", "/ok/1", "Content-Length: 6", "Transfer-Encoding: chunked") + "0\r\n\r\nGET /no HTTP/1.1\r\n\r\n",
+		send("POST", "/ok/1", "Content-Length: 53", "Transfer_Encoding: chunked") + "0\r\n\r\nGET /no HTTP/1.1\r\nHost: api.test\r\n\r\n" + "GET /no HTTP/1",
 		send("GET", "/ok/%2e%2e/no"), send("GET", "/ok/..;/no"), send("GET", "/ok/%252e%252e/no"), send("GET", "//ok"), send("GET", "/ok/a?b=/../c"),
 		send("GET", "/ok/1", "Connection: keep-alive, Upgrade", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"),
 		send("POST", "/ok/1", "Expect: 100-continue", "Content-Length: 1") + "a",
@@ -251,8 +252,9 @@ const (
 	codingFirst
 )
 
-// readLoosely counts requests as a careless server does: lines end in LF, names
-// may have blanks around them, and of two framings one is taken without a word.
+// readLoosely counts requests as a careless server does: lines end in LF, names may
+// have blanks around them and "_" for "-", and of two framings one is taken without a
+// word.
 func readLoosely(rule framingRule) func([]byte) (int, error) {
 	return func(b []byte) (n int, err error) {
 		for len(b) > 0 {
@@ -264,7 +266,7 @@ func readLoosely(rule framingRule) func([]byte) (int, error) {
 			length, chunked := 0, false
 			for _, line := range head[1:] {
 				name, value, _ := strings.Cut(line, ":")
-				switch strings.ToLower(strings.TrimSpace(name)) {
+				switch strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), "_", "-")) {
 				case "content-length":
 					if length, err = strconv.Atoi(strings.TrimSpace(value)); err != nil {
 						return n, err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync"
@@ -128,6 +129,42 @@ func TestA72_StalledBody(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestA72_StalledBodyOverHTTP2 holds that the deadline of a body is its stream's, and
+// that the connection's other streams go on.
+func TestA72_StalledBodyOverHTTP2(t *testing.T) {
+	leavesNothing(t)
+	ended := make(chan error, 1)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method == http.MethodGet {
+			return
+		}
+		st := &http2Stream{w: w, control: http.NewResponseController(w)}
+		b := st.body(req)
+		b.deadline, b.owed = time.Now().Add(stallTime), stallBytes // set, but for a moment that is not waited for
+		st.SetReadDeadline(time.Now())
+		_, err := b.Read(make([]byte, 1))
+		ended <- err
+	}))
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	defer srv.Close()
+	c := srv.Client()
+	defer c.CloseIdleConnections()
+	in, out := io.Pipe()
+	defer out.Close()
+	if resp, err := c.Post(srv.URL, "text/plain", in); err == nil {
+		resp.Body.Close()
+	}
+	if no, ok := (<-ended).(*refusal); !ok || no.status != http.StatusRequestTimeout {
+		t.Errorf("%v", no)
+	}
+	resp, err := c.Get(srv.URL)
+	if err != nil || resp.ProtoMajor != 2 {
+		t.Fatal(resp, err)
+	}
+	resp.Body.Close()
 }
 
 // TestA74_DeniedBodyIsNotDrained offers 250 MB to a path that no rule allows.

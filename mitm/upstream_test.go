@@ -118,38 +118,50 @@ func TestOddUpstreams(t *testing.T) {
 }
 
 // TestA54_ConnectionsAreNotShared counts upstream connections of requests with and
-// without a credential, of two jails.
+// without a credential, with and without a body, of two jails and either protocol.
 func TestA54_ConnectionsAreNotShared(t *testing.T) {
-	leavesNothing(t)
-	var accepted atomic.Int32
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	cert, err := testAuthority().mint(mustAuthority(t, "api.test:443"), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.TLS = &tls.Config{Certificates: []tls.Certificate{*cert}}
-	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			accepted.Add(1)
+	for _, http2 := range []bool{false, true} {
+		for _, method := range []string{"GET", "POST"} {
+			t.Run(fmt.Sprintf("%s, HTTP/2 %v", method, http2), func(t *testing.T) {
+				leavesNothing(t)
+				var accepted atomic.Int32
+				srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+				srv.EnableHTTP2 = http2
+				srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+					if s == http.StateNew {
+						accepted.Add(1)
+					}
+				}
+				up := ""
+				for range 2 {
+					r := newRig(t, options{rules: []string{"GET,POST api.test"}, bindings: []creds.Binding{bearer("api.test/with/**")}})
+					r.resolve(0)
+					if up == "" {
+						up = r.start("api.test:443", srv)
+					}
+					addr := r.at("api.test:443", up)
+					c := r.client(addr)
+					if http2 {
+						c = r.http2Client(addr)
+					}
+					for _, path := range []string{"/with/1", "/without", "/with/2", "/without"} {
+						req, err := http.NewRequest(method, "https://api.test"+path, strings.NewReader(map[string]string{"POST": "body"}[method]))
+						if err != nil {
+							t.Fatal(err)
+						}
+						resp, err := c.Do(req)
+						if err != nil {
+							t.Fatal(err)
+						}
+						io.Copy(io.Discard, resp.Body)
+						resp.Body.Close()
+					}
+				}
+				if n := accepted.Load(); n != 4 {
+					t.Errorf("%d upstream connections, want one for each of two jails with and without the credential", n)
+				}
+			})
 		}
-	}
-	srv.StartTLS()
-	defer srv.Close()
-	for range 2 {
-		r := newRig(t, options{rules: []string{"GET api.test"}, bindings: []creds.Binding{bearer("api.test/with/**")}})
-		r.resolve(0)
-		c := r.client(r.at("api.test:443", srv.Listener.Addr().String()))
-		for _, path := range []string{"/with/1", "/without", "/with/2", "/without"} {
-			resp, err := c.Get("https://api.test" + path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			io.Copy(io.Discard, resp.Body)
-			resp.Body.Close()
-		}
-	}
-	if n := accepted.Load(); n != 4 {
-		t.Errorf("%d upstream connections, want one for each of two jails with and without the credential", n)
 	}
 }
 

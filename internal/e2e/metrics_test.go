@@ -20,19 +20,7 @@ func TestMetrics(t *testing.T) {
 	n.Exec(t, "--", "/no/such/command").Want(t, 127)
 	n.Exec(t, "--timeout", "200ms", "--", "sleep", "60").Want(t, 124)
 
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	}}}
-	resp, err := client.Get("http://omnijail/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(b)
+	text := n.metrics(t)
 	for _, line := range []string{
 		`omnijail_requests_total{decision="allow"} 1`,
 		`omnijail_requests_total{decision="deny"} 1`,
@@ -61,4 +49,23 @@ func TestMetrics(t *testing.T) {
 			t.Error("a user may read the metrics")
 		}
 	})
+}
+
+// metrics is what Prometheus reads.
+func (n *Node) metrics(t testing.TB) string {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(n.Dir, "run/metrics.sock"))
+	}}}
+	defer client.CloseIdleConnections()
+	resp, err := client.Get("http://omnijail/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

@@ -26,7 +26,8 @@ credential_proxy:
 `
 
 // lookAround searches, from inside, everything that the jail can read but the
-// node's programs, and its own memory; patterns do not match themselves.
+// node's programs, and its own memory; patterns do not match themselves. Nor is there
+// a private key, as the jail's CA has one.
 func lookAround(secrets ...string) string {
 	var patterns []string
 	for _, s := range secrets {
@@ -37,6 +38,7 @@ func lookAround(secrets ...string) string {
 	return `p='` + strings.Join(patterns, "|") + `'
 		env | grep -aE "$p"; export -p | grep -aE "$p"
 		for d in /*; do case $d in /usr|/lib*|/bin|/sbin|/proc|/sys|/opt) ;; *) grep -rsalE -D skip "$p" $d;; esac; done
+		grep -rsalE -D skip 'PRIVATE KEY' /etc /run /tmp /dev/shm $HOME .
 		for f in /proc/[0-9]*/environ /proc/[0-9]*/cmdline /proc/[0-9]*/comm /proc/net/* /proc/keys /proc/self/mountinfo; do grep -saE "$p" $f; done
 		true`
 }
@@ -80,6 +82,17 @@ func TestS12_SecretsAreNowhere(t *testing.T) {
 		for _, s := range secrets {
 			if names := found(m, s); names != nil {
 				t.Errorf("omnijaild holds %q: %v", s, names)
+			}
+		}
+	})
+	t.Run("not in the metrics", func(t *testing.T) {
+		page := n.metrics(t)
+		if !strings.Contains(page, "omnijail_credential_uses_total ") || strings.Contains(page, "omnijail_credential_uses_total 0\n") {
+			t.Errorf("no credential was counted:\n%s", page)
+		}
+		for _, s := range secrets {
+			if names := found([]byte(page), s); names != nil {
+				t.Errorf("they hold %q: %v", s, names)
 			}
 		}
 	})

@@ -65,16 +65,27 @@ func (c *Config) resolve(q query) (dnsmessage.RCode, dnsmessage.ResourceBody) {
 // Types of records about a service, which dnsmessage does not name.
 const typeSVCB, typeHTTPS = dnsmessage.Type(64), dnsmessage.Type(65)
 
+// grpcConfig is where gRPC's clients look for settings of a service.
+const grpcConfig = "_grpc_config"
+
 // service reports whether a client asks where a service of an allowed name is, as
-// apt does first ("_https._tcp.deb.debian.org SRV"): there is nothing to know, and
-// nothing to report either.
+// apt does first ("_https._tcp.deb.debian.org SRV"), or how to use it, as gRPC does
+// ("_grpc_config.api.example TXT"): there is nothing to know, and nothing to report
+// either.
 func (c *Config) service(name string, t dnsmessage.Type) bool {
-	if t != dnsmessage.TypeSRV && t != typeSVCB && t != typeHTTPS {
-		return false
-	}
-	first, rest, _ := strings.Cut(name, ".")
-	second, host, _ := strings.Cut(rest, ".")
-	if !strings.HasPrefix(first, "_") || !strings.HasPrefix(second, "_") {
+	first, host, _ := strings.Cut(name, ".")
+	switch t {
+	case dnsmessage.TypeTXT:
+		if !strings.EqualFold(first, grpcConfig) {
+			return false
+		}
+	case dnsmessage.TypeSRV, typeSVCB, typeHTTPS:
+		second, rest, _ := strings.Cut(host, ".")
+		if !strings.HasPrefix(first, "_") || !strings.HasPrefix(second, "_") {
+			return false
+		}
+		host = rest
+	default:
 		return false
 	}
 	host, err := egress.ParseHost(host)
