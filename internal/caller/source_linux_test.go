@@ -2,11 +2,14 @@ package caller
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/jail"
@@ -74,6 +77,9 @@ func TestA83_AFileSourceIsReadAsTheCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	symlink(t, "home/token", dir+"/link")
+	if err := errors.Join(unix.Mkfifo(dir+"/home/fifo", 0o600), os.Chown(dir+"/home/fifo", 1000, 1000)); err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		source      creds.Source
 		value       string
@@ -88,6 +94,9 @@ func TestA83_AFileSourceIsReadAsTheCaller(t *testing.T) {
 		"root's":     {file("~/roots"), "", "permission denied", ""},
 		"directory":  {file("~"), "", "not an absolute path", ""},
 		"a tree":     {file(dir + "/home"), "", "not a regular file", ""},
+		"a FIFO":     {file("~/fifo"), "", "not a regular file", ""},
+		"a device":   {file("/dev/zero"), "", "not a regular file", ""},
+		"a process":  {file("/proc/self/environ"), "", "", ""},
 		"magic link": {file("/proc/self/fd/0"), "", "too many levels of symbolic links", ""},
 	} {
 		got := resolve(t, dir, nil, tt.source)
