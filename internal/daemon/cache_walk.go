@@ -113,7 +113,7 @@ func (c *cacheKeeper) measure(ctx context.Context, t *caches.Tree, a caches.Abou
 	return w.Bytes, t.Measured(w.Bytes, time.Since(began))
 }
 
-// watch ends a jail whose cache outgrows its limit. stop ends the watching.
+// watch ends a jail that may not go on filling its cache. stop ends the watching.
 func (c *cacheKeeper) watch(t *caches.Tree, limit int64, end func(reason string)) (stop func()) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	done := make(chan struct{})
@@ -159,11 +159,16 @@ func (c *cacheKeeper) look(ctx context.Context, t *caches.Tree, limit int64) str
 	case err != nil && ctx.Err() == nil:
 		c.log.Warn("cache: not measured", "cache", t.ID, "err", err)
 	case size > limit:
-		return "killed: the cache holds more than its limit of " + jail.FormatSize(limit)
+		return cacheOver(limit)
 	case low && size > a.Size:
 		return "killed: it fills the cache, and omnijail's state directory has only " + jail.FormatSize(free) + " left"
 	}
 	return ""
+}
+
+// cacheOver is the reason that a greater limit mends.
+func cacheOver(limit int64) string {
+	return "killed: the cache holds more than its limit of " + jail.FormatSize(limit)
 }
 
 // giveBack takes a cache from a jail that has ended, and measures it beside, once it

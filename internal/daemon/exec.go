@@ -57,9 +57,10 @@ type execution struct {
 	restaging   sync.Mutex
 	restaged    map[string]time.Time // what was put back, and when that was last said; under restaging
 	brake       brake
-	watch       *newNames           // nil where the command can write nothing of the caller's
-	found       int                 // names that it has reported
-	lost        atomic.Bool         // a protection has gone
+	watch       *newNames   // nil where the command can write nothing of the caller's
+	found       int         // names that it has reported
+	lost        atomic.Bool // a protection has gone
+	filled      atomic.Pointer[overCache]
 	end         func(reason string) // ends the command; first call counts
 	before      cgroup.Usage        // of the jail, when the command came
 	alone       bool                // the jail ends with it

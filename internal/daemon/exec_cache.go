@@ -32,7 +32,14 @@ func (x *execution) takeCache(ctx context.Context) (*caches.Tree, error) {
 	if tree == nil || err != nil {
 		return nil, err
 	}
-	stop := x.m.caches.watch(tree, want.limit, x.end)
+	stop := x.m.caches.watch(tree, want.limit, func(reason string) {
+		over := &overCache{reason: reason}
+		if reason == cacheOver(want.limit) {
+			over.fix = "limits: {cache: " + mebibytes(2*want.limit) + "}"
+		}
+		x.filled.Store(over)
+		x.end(reason)
+	})
 	x.undo.Add(func() error {
 		stop()
 		x.m.caches.giveBack(tree, want.limit)
@@ -40,6 +47,10 @@ func (x *execution) takeCache(ctx context.Context) (*caches.Tree, error) {
 	})
 	return tree, nil
 }
+
+// overCache is why a command was ended that filled its cache, and what would give it
+// more, if anything.
+type overCache struct{ reason, fix string }
 
 // cacheLimit is what one cache may hold, in bytes.
 func cacheLimit(spec *jail.Spec, total int64) int64 {

@@ -34,7 +34,7 @@ func (x *execution) overLimit(exit *api.Exit) {
 	case limits.FileSize > 0 && exit.Code == tooLarge:
 		exit.Limits = "file_size"
 		exit.Reason = fmt.Sprintf("killed: a file was to be larger than the limit of %s", jail.FormatSize(limits.FileSize))
-		exit.Fix = fmt.Sprintf("limits: {file_size: %dMiB}", (2*limits.FileSize+1<<20-1)>>20)
+		exit.Fix = "limits: {file_size: " + mebibytes(2*limits.FileSize) + "}"
 	default:
 		full, ok := x.space.Full()
 		if !ok || exit.Code == 0 { // it had what it needed
@@ -60,8 +60,11 @@ func noRoom(f stage.Full) (reason, fix string) {
 		return fmt.Sprintf("%s is full: limit %s", at, jail.FormatSize(f.Size)), ""
 	}
 	return fmt.Sprintf("%s is full: scratch limit %s", at, jail.FormatSize(f.Size)),
-		fmt.Sprintf("limits: {scratch: %dMiB}", (2*f.Size+1<<20-1)>>20)
+		"limits: {scratch: " + mebibytes(2*f.Size) + "}"
 }
+
+// mebibytes is a number of bytes as a policy takes it, rounded up.
+func mebibytes(n int64) string { return fmt.Sprintf("%dMiB", (n+1<<20-1)>>20) }
 
 // tooLarge is how a command ends that wrote past the largest file it may have, and a
 // shell that ran it.

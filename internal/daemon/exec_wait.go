@@ -54,6 +54,10 @@ func (x *execution) wait(ctx context.Context) api.Exit {
 		exit = x.timedOut(func() { <-done })
 	case <-ctx.Done():
 		exit = api.Exit{Code: exitFailed, Reason: endReason(ctx)}
+		if over := x.filled.Load(); over != nil && over.reason == exit.Reason {
+			exit.Limits, exit.Fix = "cache", over.fix
+			x.limited(&exit)
+		}
 		x.m.metrics.execs.WithLabelValues("killed").Inc()
 	}
 	x.space.Close() // what is in it goes with the namespace, not with us

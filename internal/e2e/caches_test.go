@@ -247,8 +247,11 @@ func TestCacheLimit(t *testing.T) {
 	const fill = "dd if=/dev/zero of=$HOME/.cache/big bs=1M count=24 status=none; "
 	t.Run("a jail that fills it is ended", func(t *testing.T) {
 		o := n.holdCache(t, dir, fill+"sleep 1000")()
-		if o.Exit != 125 || !strings.Contains(o.Stderr, "cache holds more than its limit of 8 MiB") {
+		if o.Exit != 125 || !strings.Contains(o.Stderr, "cache holds more than its limit of 8 MiB\nhint: limits: {cache: 16MiB}\n") {
 			t.Errorf("%+v", o)
+		}
+		if o := n.Run(t, Ctl{UID: Alice, Args: []string{"events", "--since", "1h"}}); !strings.Contains(o.Stdout, "its limit of 8 MiB") {
+			t.Errorf("it is not recorded: %s", o.Stdout)
 		}
 	})
 	t.Run("what is over it is emptied before the next start", func(t *testing.T) {
