@@ -130,6 +130,7 @@ func loadUpstream() http.Handler {
 			w.Write(chunk)
 		}
 	})
+	mux.HandleFunc("/sink", func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		flush := http.NewResponseController(w)

@@ -1,35 +1,124 @@
 package e2e
 
-import "testing"
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+)
 
 // BenchmarkNeighbourUnderFlood measures the requests of one jail while another of the
-// same user, served by the same egress process, makes connections as fast as it can,
-// and more at once than a jail may have; in turns with the same requests without it.
+// same user, served by the same egress process, floods it, in turns with the same
+// requests without the flood. Each jail has an upstream of its own, a process like
+// those that are not on this node. "computing" does nothing to the egress process: it
+// is what a busy node does to the requests.
 func BenchmarkNeighbourUnderFlood(b *testing.B) {
 	r := newRace(b)
-	n := r.node(b)
+	n := r.floodNode(b)
+	flood := r.floodJail(b, n)
 	r.addJail(b, n, "neighbour")
-	r.addJail(b, n, "flood")
-	neighbour, flood := r.ways[0], r.ways[1]
-	job := loadJob{Path: "/small", Size: 23, Clients: 1, Each: 300}
-	connections := loadJob{Path: "/small", Size: 23, Clients: 300, Each: 20, Fresh: true}
+	neighbour := r.ways[0]
+	const long = time.Second
+	job := loadJob{Path: "/small", Size: 23, Clients: 1, For: long}
 	neighbour.turn(b, job) // its connection is there then
-
-	var alone, under, ratios []float64
-	for b.Loop() {
-		quiet := neighbour.turn(b, job)
-		over := make(chan error, 1)
-		go func() { over <- flood.do(connections, &loadResult{}) }() // that some are refused is the point
-		loud := neighbour.turn(b, job)
-		if err := <-over; err != nil {
-			b.Fatal(err)
-		}
-		alone = append(alone, float64(quiet.P99.Microseconds()))
-		under = append(under, float64(loud.P99.Microseconds()))
-		ratios = append(ratios, float64(loud.P99)/float64(quiet.P99))
+	for _, name := range slices.Sorted(maps.Keys(waves)) {
+		b.Run(name, func(b *testing.B) {
+			var alone, under, ratios, rates []float64
+			for b.Loop() {
+				quiet := neighbour.turn(b, job)
+				over := make(chan error, 1)
+				var res floodResult
+				go func() { over <- flood.roll(floodJob{Flood: name, For: long + long/5}, &res) }()
+				loud := neighbour.turn(b, job)
+				if err := <-over; err != nil {
+					b.Fatal(err)
+				}
+				alone = append(alone, float64(quiet.P99.Microseconds()))
+				under = append(under, float64(loud.P99.Microseconds()))
+				ratios = append(ratios, float64(loud.P99)/float64(quiet.P99))
+				rates = append(rates, float64(res.Pieces)/(long+long/5).Seconds())
+			}
+			b.ReportMetric(middle(alone), "alone-p99-us")
+			b.ReportMetric(middle(under), "flooded-p99-us")
+			b.ReportMetric(middle(ratios), "flooded/alone")
+			b.ReportMetric(middle(rates), "pieces/s")
+			b.ReportMetric(0, "ns/op")
+		})
 	}
-	b.ReportMetric(middle(alone), "alone-p99-us")
-	b.ReportMetric(middle(under), "flooded-p99-us")
-	b.ReportMetric(middle(ratios), "flooded/alone")
-	b.ReportMetric(0, "ns/op")
+}
+
+// floodNode is a daemon with one upstream for who is measured and another for the flood.
+func (r *race) floodNode(b *testing.B) *Node {
+	up := func() string {
+		cmd := exec.Command(r.self, r.id.pairFile)
+		cmd.Env = []string{roleVariable + "=upstream"}
+		return r.firstLine(b, cmd)
+	}
+	return NewNode(b, Options{NoLab: true, Policy: map[string]string{"load": loadPolicy, "flood": floodPolicy}, Config: map[string]any{
+		"upstream": map[string]any{
+			"hosts":    map[string]string{"bench.example.test": up(), floodHost: up()},
+			"ca_files": []string{r.id.certFile},
+		},
+	}})
+}
+
+const floodPolicy = `
+caller: [cwd, tty, timeout, env]
+write_paths: ["."]
+egress_rules:
+  - "GET,POST ` + floodHost + `/**"
+  - "!* ` + floodHost + `/admin/**"
+  - "GET *.leaf.example.test/**"
+credential_proxy:
+  - {type: https_bearer, target: ` + floodHost + `, source: {env: E2E_TOKEN}}
+`
+
+// flooding is the client of a jail that floods.
+type flooding struct {
+	enc *json.Encoder
+	dec *json.Decoder
+}
+
+func (f *flooding) roll(job floodJob, res *floodResult) error {
+	if err := f.enc.Encode(job); err != nil {
+		return err
+	}
+	return f.dec.Decode(res)
+}
+
+func (r *race) floodJail(b *testing.B, n *Node) *flooding {
+	dir := n.Workspace(b, Alice, nil)
+	if out, err := exec.Command("install", "-m", "0755", r.self, dir+"/load").CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	in, out := r.piped(b, n.Command(b, Ctl{UID: Alice, Dir: dir, Env: []string{"E2E_TOKEN=" + Token}, Args: []string{
+		"exec", "--policy", "flood", "--", "env", roleVariable + "=flood", "./load",
+	}}))
+	return &flooding{json.NewEncoder(in), json.NewDecoder(out)}
+}
+
+// playUpstream serves with the key pair in a file until its input ends: `upstream
+// FILE`. It prints its address first.
+func playUpstream(in io.Reader, out io.Writer) error {
+	pair, err := os.ReadFile(os.Args[1])
+	if err != nil {
+		return err
+	}
+	cert, err := tls.X509KeyPair(pair, pair)
+	if err != nil {
+		return err
+	}
+	up := httptest.NewUnstartedServer(loadUpstream())
+	up.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	up.StartTLS()
+	fmt.Fprintln(out, up.Listener.Addr())
+	_, err = io.Copy(io.Discard, in)
+	return err
 }

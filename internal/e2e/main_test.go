@@ -16,6 +16,8 @@ func init() { runtime.LockOSThread() }
 var roles = map[string]func(io.Reader, io.Writer) error{
 	"lab":          playLab,
 	"load":         playLoad,
+	"flood":        playFlood,
+	"upstream":     playUpstream,
 	"reverseproxy": playReverseProxy,
 	"interceptor":  playInterceptor,
 }
