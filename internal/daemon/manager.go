@@ -110,11 +110,11 @@ func New(cfg Config) (*Manager, error) {
 		}
 	}
 	m.empty = sync.NewCond(&m.mu)
-	m.metrics.depths(cfg.Networks.Ready, m.auditor.waiting)
 	m.prepared = m.newRoots()
 	m.scouts = newStock(readyScouts, m.newScout)
 	m.usual.Store(policy.Usual(cfg.Facts()))
 	m.ready = newStock(cfg.Settings().ReadyJails, m.newReady)
+	m.metrics.depths(cfg.Networks.Ready, m.ready.depth, m.auditor.waiting)
 	m.caches = newCacheKeeper(m)
 	if _, err := mounts.Own(m.sift); err != nil {
 		m.Close()

@@ -57,11 +57,12 @@ func newMetrics() *metrics {
 }
 
 // depths adds what is counted when it is asked for.
-func (m *metrics) depths(networks, queue func() int) {
+func (m *metrics) depths(networks, jails, queue func() int) {
 	gauge := func(name, help string, n func() int) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(n()) }))
 	}
 	gauge("omnijail_networks_ready", "Network namespaces that wait for a jail.", networks)
+	gauge("omnijail_jails_ready", "Jails that have started and wait for a command.", jails)
 	gauge("omnijail_audit_queue", "Records that wait to be written.", queue)
 }
 

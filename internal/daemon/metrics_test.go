@@ -16,7 +16,8 @@ var metricName = regexp.MustCompile(`omnijail_[a-z_]+`)
 func names(t *testing.T) map[string]bool {
 	t.Helper()
 	m := newMetrics()
-	m.depths(func() int { return 0 }, func() int { return 0 })
+	none := func() int { return 0 }
+	m.depths(none, none, none)
 	m.execs.WithLabelValues("exited").Inc()
 	m.saw(audit.Record{Kind: audit.KindRequest, Decision: audit.Deny})
 	families, err := m.registry.Gather()

@@ -100,6 +100,13 @@ func (s *stock[T]) missing() bool {
 	return len(s.ready) < s.size
 }
 
+// depth is how many things are ready.
+func (s *stock[T]) depth() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.ready)
+}
+
 // close drops what nobody took. Nothing is made after it; it is called once.
 func (s *stock[T]) close() {
 	close(s.closed)

@@ -13,7 +13,7 @@ import (
 // The counters say what happened, to root alone, and no label holds what a jail
 // could choose.
 func TestMetrics(t *testing.T) {
-	n := NewNode(t, Options{})
+	n := NewNode(t, Options{Bubblewrap: true})
 	socket := filepath.Join(n.Dir, "run/metrics.sock")
 	n.Exec(t, "--allow", "GET example.test/echo", "--", "sh", "-c",
 		"curl -sS https://example.test/echo >/dev/null; curl -sS https://example.test/other >/dev/null; exit 0").Want(t, 0)
@@ -40,6 +40,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("missing %s in\n%s", line, text)
 		}
 	}
+	until(t, "two jails wait again", func() bool { return strings.Contains(n.metrics(t), "omnijail_jails_ready 2\n") })
 	if strings.Contains(text, "example") || strings.Contains(text, "2001") {
 		t.Errorf("a label names a host or a user:\n%s", text)
 	}
