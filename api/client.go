@@ -36,6 +36,9 @@ func (c *Client) Dial(ctx context.Context) (*net.UnixConn, error) {
 	if path[0] != '/' {
 		return nil, &DialError{Socket: path, Err: fmt.Errorf("the path must be absolute")}
 	}
+	if most := len(syscall.RawSockaddrUnix{}.Path) - 1; len(path) > most {
+		return nil, &DialError{Socket: path, Err: fmt.Errorf("the path is longer than the %d bytes of a socket's", most)}
+	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err != nil {
 		return nil, &DialError{Socket: path, Err: err}
