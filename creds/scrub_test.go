@@ -193,10 +193,13 @@ func TestAMatcherThatChangesInAStream(t *testing.T) {
 // TestA67_Transformations shows what the search does not find: the claim's limit.
 func TestA67_Transformations(t *testing.T) {
 	table := searchTable(t, "0123456789abcdefghij")
+	lines := base64.StdEncoding.EncodeToString([]byte("0123456789abcdefghij"))
 	for name, text := range map[string]string{
 		"with separators": "0-1-2-3-4-5-6-7-8-9-a-b-c-d-e-f-g-h-i-j",
 		"half of it":      "0123456789",
 		"rot13":           "0123456789nopqrstuvw",
+		"base64 of lines": lines[:12] + "\n" + lines[12:],
+		"numbered HTML":   eachByte("0123456789abcdefghij", "&#%d;"),
 	} {
 		if out, hits := pieces(table, text, func(n int) int { return n }); hits != 0 || out != text {
 			t.Errorf("%s is found: say so where it is said that it is not", name)
