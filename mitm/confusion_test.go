@@ -3,6 +3,7 @@ package mitm
 import (
 	"bufio"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -176,6 +177,41 @@ func TestA25_TwoLengths(t *testing.T) {
 	}
 	tries = append(tries, try{"HTTP/1.0", "POST / HTTP/1.0\r\nHost: good.test\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, 400, audit.CodeBadRequest, ""})
 	l.each(t, tries)
+}
+
+// TestA25_BodiesThatNobodyExpects: a server may overlook the body of a method that has
+// none, and read it as the next request. It is told that there is none.
+func TestA25_BodiesThatNobodyExpects(t *testing.T) {
+	leavesNothing(t)
+	const smuggled = "GET /no HTTP/1.1\r\nHost: api.test\r\n\r\n"
+	sent := func(t *testing.T, c net.Conn, raw string) *bufio.Reader {
+		io.WriteString(c, raw)
+		return bufio.NewReader(c)
+	}
+	careless := newScript(t, func(_ *script, _ int, c net.Conn, req *http.Request) bool {
+		if req.Method == "POST" {
+			io.Copy(io.Discard, req.Body)
+		}
+		ok(c, "a")
+		return !req.Close
+	})
+	var want []string
+	for i, method := range []string{"GET", "HEAD", "OPTIONS"} {
+		r := newRig(t, options{rules: []string{"* http://api.test/ok"}})
+		c, err := net.Dial("tcp", r.at("api.test:80", careless.addr))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp, err := http.ReadResponse(sent(t, c, sendTo("api.test", method, "/ok", fmt.Sprint("Content-Length: ", len(smuggled)), "Connection: close")+smuggled), &http.Request{Method: method}); err != nil || resp.StatusCode != 200 {
+			t.Errorf("%s: %v %v", method, resp, err)
+		}
+		io.Copy(io.Discard, c)
+		c.Close()
+		want = append(want, fmt.Sprint(i+1, " ", method, " /ok"))
+	}
+	if got := careless.requests(); !slices.Equal(got, want) {
+		t.Errorf("the upstream saw %q, want %q", got, want)
+	}
 }
 
 func TestA26_OddChunks(t *testing.T) {

@@ -132,6 +132,9 @@ func (x *exchange) outgoing(ctx context.Context) *http.Request {
 		out.Header["User-Agent"] = nil // or the transport adds its own
 	}
 	if x.body != nil {
+		// A server may overlook a body that the method does not expect, and read it as
+		// the next request of the connection: it is told that there is none.
+		out.Close = safe(out.Method)
 		x.prepareBody(out)
 	}
 	return out.WithContext(ctx)
