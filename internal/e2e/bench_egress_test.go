@@ -150,7 +150,7 @@ func (r *race) addOurs(b *testing.B) { r.addJail(b, r.node(b), "omnijail") }
 
 // node is a daemon that reaches the upstream.
 func (r *race) node(b *testing.B) *Node {
-	return NewNode(b, Options{NoLab: true, Policy: map[string]string{"load": loadPolicy}, Config: map[string]any{
+	return NewNode(b, Options{NoLab: true, Apart: true, Policy: map[string]string{"load": loadPolicy}, Config: map[string]any{
 		"upstream": map[string]any{
 			"hosts":    map[string]string{"bench.example.test": r.up.Listener.Addr().String()},
 			"ca_files": []string{r.id.certFile},

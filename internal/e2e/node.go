@@ -54,6 +54,7 @@ type Options struct {
 	// Bubblewrap says that the test is of what only that has, whatever the suite runs
 	// under: jails that wait, and Unix sockets with names.
 	Bubblewrap bool
+	Apart      bool // the daemon has a session of its own, as a service has
 }
 
 // Node is one daemon under test.
@@ -62,6 +63,7 @@ type Node struct {
 	Socket   string
 	Lab      *lab.Upstream
 	Bin      string // directory of the programs
+	apart    bool
 	cmd      *exec.Cmd
 	log      *syncBuffer
 	exited   chan struct{}
@@ -138,7 +140,7 @@ func NewNode(t testing.TB, o Options) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &Node{Dir: dir, Bin: bin, Socket: filepath.Join(dir, "run/s"), homes: map[uint32]string{}}
+	n := &Node{Dir: dir, Bin: bin, Socket: filepath.Join(dir, "run/s"), apart: o.Apart, homes: map[uint32]string{}}
 	t.Cleanup(func() {
 		n.Stop(t)
 		os.RemoveAll(dir)
@@ -213,6 +215,7 @@ func (n *Node) Start(t testing.TB) {
 	n.cmd = exec.Command(filepath.Join(n.Bin, "omnijaild"), "--config", n.confPath, "--log-level", "debug")
 	n.cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	n.cmd.Stdout, n.cmd.Stderr = n.log, n.log
+	n.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: n.apart}
 	if err := n.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
