@@ -1,7 +1,6 @@
 package creds
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -164,14 +163,17 @@ func (in match) placeholders(q Request) (placed, where string) {
 	if Find(q.Authority.Host()) {
 		return "", "authority"
 	}
-	for _, name := range slices.Sorted(maps.Keys(q.Header)) {
-		values := q.Header[name]
+	var wrong string // the first of them, by name
+	for name, values := range q.Header {
 		switch {
 		case in.row != nil && len(values) == 1 && in.carries(name, values[0]):
 			placed = name
-		case Find(name) || slices.ContainsFunc(values, Find):
-			return "", "header " + name
+		case (wrong == "" || name < wrong) && (Find(name) || slices.ContainsFunc(values, Find)):
+			wrong = name
 		}
+	}
+	if wrong != "" {
+		return "", "header " + wrong
 	}
 	return placed, ""
 }

@@ -51,9 +51,8 @@ func (x *exchange) run(ctx context.Context) bool {
 	if no := x.judge(); no != nil {
 		return x.refuse(ctx, no)
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := x.s.p.untilFrozen(ctx)
 	defer cancel()
-	defer context.AfterFunc(x.s.p.thawed, cancel)()
 	x.way.g, x.way.stays, x.way.cut = x.g, x.stays, cancel
 	if !x.s.p.cross(&x.way) {
 		return x.refuse(ctx, refuseOutdated())
@@ -117,7 +116,7 @@ func (x *exchange) lane() http.RoundTripper {
 // outgoing is the request as it is sent: the bytes that were judged, framed anew.
 func (x *exchange) outgoing(ctx context.Context) *http.Request {
 	a := x.s.authority
-	out := &http.Request{
+	out := (&http.Request{
 		Method: x.req.Method,
 		URL: &url.URL{
 			Scheme: string(x.s.scheme), Host: a.String(), Opaque: x.target.path,
@@ -127,7 +126,7 @@ func (x *exchange) outgoing(ctx context.Context) *http.Request {
 		Header:        x.req.Header,
 		Host:          hostHeader(x.s.scheme, a),
 		ContentLength: x.req.ContentLength,
-	}
+	}).WithContext(ctx)
 	if _, ok := out.Header["User-Agent"]; !ok {
 		out.Header["User-Agent"] = nil // or the transport adds its own
 	}
@@ -137,7 +136,7 @@ func (x *exchange) outgoing(ctx context.Context) *http.Request {
 		out.Close = safe(out.Method)
 		x.prepareBody(out)
 	}
-	return out.WithContext(ctx)
+	return out
 }
 
 // prepareBody hands the body to the transport with its limit and its trailers.

@@ -19,9 +19,28 @@ const (
 
 // single lists the fields that a request may carry once. With two of them the
 // upstream might read the one that we did not judge.
-var single = []string{
-	"host", "authorization", "content-length", "transfer-encoding", "content-type",
-	"content-encoding", "expect", "proxy-authorization",
+var single = [...]string{
+	fieldHost:   "host",
+	fieldLength: "content-length",
+	fieldCoding: "transfer-encoding",
+	"authorization", "content-type", "content-encoding", "expect", "proxy-authorization",
+}
+
+const (
+	fieldHost = iota
+	fieldLength
+	fieldCoding
+)
+
+// singleField is the number of a field in single, -1 for one that is not there. Most
+// are not, and of those nothing is copied.
+func singleField[T string | []byte](name T) int {
+	for i, s := range single {
+		if len(s) == len(name) && strings.EqualFold(s, string(name)) {
+			return i
+		}
+	}
+	return -1
 }
 
 // readRequest reads one request head from br. The scan before the parse is what
@@ -104,7 +123,7 @@ func scanHead(head []byte) (host string, err error) {
 			return "", err
 		}
 		if len(line) == 0 {
-			return f.seen["host"], f.check(minor)
+			return f.value[fieldHost], f.check(minor)
 		}
 		if n == maxFields {
 			return "", errFields
@@ -113,8 +132,10 @@ func scanHead(head []byte) (host string, err error) {
 		if err != nil {
 			return "", err
 		}
-		if err := f.add(name, value); err != nil {
-			return "", err
+		if i := singleField(name); i >= 0 {
+			if err := f.add(i, string(value)); err != nil {
+				return "", err
+			}
 		}
 	}
 }
@@ -166,15 +187,15 @@ func scanTarget(s string) error {
 
 // scanField splits one header line. Folded lines and blanks before the colon
 // are refused with the other odd names.
-func scanField(line []byte) (name, value string, err error) {
-	n, v, ok := bytes.Cut(line, []byte(":"))
-	if !ok || len(n) == 0 || slices.ContainsFunc(n, func(c byte) bool { return !isToken(c) }) {
-		return "", "", errors.New("a header field has no proper name")
+func scanField(line []byte) (name, value []byte, err error) {
+	name, value, ok := bytes.Cut(line, []byte(":"))
+	if !ok || len(name) == 0 || slices.ContainsFunc(name, func(c byte) bool { return !isToken(c) }) {
+		return nil, nil, errors.New("a header field has no proper name")
 	}
-	if slices.ContainsFunc(v, func(c byte) bool { return (c < ' ' && c != '\t') || c == 0x7f }) {
-		return "", "", errors.New("a header value holds a control byte")
+	if slices.ContainsFunc(value, func(c byte) bool { return (c < ' ' && c != '\t') || c == 0x7f }) {
+		return nil, nil, errors.New("a header value holds a control byte")
 	}
-	return string(n), strings.Trim(string(v), " \t"), nil
+	return name, bytes.Trim(value, " \t"), nil
 }
 
 func isToken(c byte) bool {
@@ -183,31 +204,26 @@ func isToken(c byte) bool {
 
 // framing gathers the fields that say where a message ends and who it is for.
 type framing struct {
-	seen map[string]string
+	seen  [len(single)]bool
+	value [len(single)]string
 }
 
-// add takes one field, its name as it came.
-func (f *framing) add(name, value string) error {
-	name = strings.ToLower(name)
-	if !slices.Contains(single, name) {
-		return nil
+// add takes a field of single by its number.
+func (f *framing) add(field int, value string) error {
+	if f.seen[field] {
+		return errors.New("the header " + http.CanonicalHeaderKey(single[field]) + " is there twice")
 	}
-	if _, twice := f.seen[name]; twice {
-		return errors.New("the header " + http.CanonicalHeaderKey(name) + " is there twice")
-	}
-	if f.seen == nil {
-		f.seen = make(map[string]string, 4)
-	}
-	f.seen[name] = value
+	f.seen[field], f.value[field] = true, value
 	return nil
 }
 
+func (f *framing) has(field int) (value string, ok bool) { return f.value[field], f.seen[field] }
+
 func (f *framing) check(minor byte) error {
-	length, hasLength := f.seen["content-length"]
-	coding, hasCoding := f.seen["transfer-encoding"]
-	_, hasHost := f.seen["host"]
+	length, hasLength := f.has(fieldLength)
+	coding, hasCoding := f.has(fieldCoding)
 	switch {
-	case minor == 1 && !hasHost:
+	case minor == 1 && !f.seen[fieldHost]:
 		return errors.New("the header Host is missing")
 	case hasLength && hasCoding:
 		return errors.New("both Content-Length and Transfer-Encoding are there")

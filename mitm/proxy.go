@@ -124,6 +124,19 @@ func (p *Proxy) Freeze() {
 	p.cut()
 }
 
+// untilFrozen returns a context that ends with ctx, and with Freeze.
+func (p *Proxy) untilFrozen(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx == p.ctx { // with which thawed ends, too
+		return context.WithCancel(p.thawed)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(p.thawed, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
 // Close ends all connections, to the jail and from it, and waits for them. It
 // may be called more than once.
 func (p *Proxy) Close() error {

@@ -55,7 +55,11 @@ func (r *reply) writeHead(req *http.Request, closes bool) error {
 	if text == "" {
 		text = "Status"
 	}
-	fmt.Fprintf(bw, "HTTP/1.1 %03d %s\r\n", r.resp.StatusCode, text)
+	bw.WriteString("HTTP/1.1 ")
+	bw.WriteString(strconv.Itoa(r.resp.StatusCode))
+	bw.WriteString(" ")
+	bw.WriteString(text)
+	bw.WriteString("\r\n")
 	switch r.coding {
 	case codedLength:
 		h["Content-Length"] = []string{strconv.FormatInt(r.resp.ContentLength, 10)}

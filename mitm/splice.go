@@ -46,9 +46,8 @@ func (p *Proxy) splice(ctx context.Context, conn net.Conn, c *carried) {
 		p.note(destination(conn), c.to, audit.CodeFrozen)
 		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := p.untilFrozen(ctx)
 	defer cancel()
-	defer context.AfterFunc(p.thawed, cancel)()
 	way := &crossing{g: c.g, stays: c.stays, cut: cancel}
 	if !p.cross(way) {
 		p.note(destination(conn), c.to, audit.CodePolicyChanged)

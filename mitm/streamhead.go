@@ -18,9 +18,13 @@ func gateStream(req *http.Request) *refusal {
 	var f framing
 	for name, values := range req.Header {
 		fields += len(values)
+		field := singleField(name)
 		for _, v := range values {
 			size += len(name) + len(v) + len(": \r\n")
-			if err := f.add(name, v); err != nil {
+			if field < 0 {
+				continue
+			}
+			if err := f.add(field, v); err != nil {
 				return badRequest(err.Error())
 			}
 		}
@@ -36,7 +40,7 @@ func gateStream(req *http.Request) *refusal {
 
 // checkStream checks the parts of a head that HTTP/2 writes in its own way.
 func (f *framing) checkStream(req *http.Request) error {
-	length, hasLength := f.seen["content-length"]
+	length, hasLength := f.has(fieldLength)
 	switch {
 	case req.Host == "":
 		return errors.New(":authority is missing")
