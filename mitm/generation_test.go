@@ -2,6 +2,7 @@ package mitm
 
 import (
 	"bufio"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -195,6 +196,26 @@ func TestReplaceCuts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReplaceChangesTheProtocol: what a rule prefers is settled by the next handshake.
+func TestReplaceChangesTheProtocol(t *testing.T) {
+	r := newRig(t, options{rules: []string{"GET api.test"}})
+	addr := r.open("api.test:443")
+	settles := func(want string) {
+		t.Helper()
+		c, err := tls.Dial("tcp", addr, &tls.Config{RootCAs: r.jailRoots(), ServerName: "api.test", NextProtos: []string{"h2", "http/1.1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if got := c.ConnectionState().NegotiatedProtocol; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	settles("http/1.1")
+	r.replace(r.policyOf(1, []egress.Rule{{Host: "api.test", Port: 443, PreferHTTP2: true}}))
+	settles("h2")
 }
 
 // TestReplaceRefusesFormerPlaceholders holds what becomes of bindings: one that

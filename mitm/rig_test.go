@@ -329,7 +329,11 @@ func (r *rig) say(c net.Conn, raw string) (*http.Response, string) {
 	if _, err := io.WriteString(c, raw); err != nil {
 		r.t.Fatal(err)
 	}
-	return readReply(r.t, bufio.NewReader(c), nil)
+	resp, body := readReply(r.t, bufio.NewReader(c), nil)
+	if r.heard != nil {
+		fmt.Fprintln(r.heard, resp.Status, resp.Header, body, resp.Trailer)
+	}
+	return resp, body
 }
 
 func readReply(t testing.TB, br *bufio.Reader, req *http.Request) (*http.Response, string) {
