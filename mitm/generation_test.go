@@ -198,6 +198,44 @@ func TestReplaceCuts(t *testing.T) {
 	}
 }
 
+// TestS19_AReplyUnderWayIsNotSearchedTooLittle: a host gets a credential while it
+// answers. What it has still to say, it may have been told by then.
+func TestS19_AReplyUnderWayIsNotSearchedTooLittle(t *testing.T) {
+	for host, cut := range map[string]bool{"api.test": true, "other.test": false} {
+		t.Run(host, func(t *testing.T) {
+			r := newRig(t, options{rules: []string{"GET api.test"}})
+			resp, err := r.client(r.serve("api.test:443", http.HandlerFunc(endless))).Get("https://api.test/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			in := bufio.NewReader(resp.Body)
+			more := func() error { _, err := in.ReadString('\n'); return err }
+			if err := more(); err != nil {
+				t.Fatal(err)
+			}
+			p := r.policyOf(1, mustRules(t, "GET api.test", "GET other.test"))
+			if p.Table, err = r.table.Next([]creds.Binding{bearer(host)}, nil); err != nil {
+				t.Fatal(err)
+			}
+			r.replace(p)
+			if !cut {
+				for range 1000 {
+					if err := more(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return
+			}
+			for more() == nil {
+			}
+			if end := r.audit.await(t, ended, func(Event) bool { return true }); end.Code != audit.CodePolicyChanged {
+				t.Errorf("its end is recorded as %+v", end)
+			}
+		})
+	}
+}
+
 // TestReplaceChangesTheProtocol: what a rule prefers is settled by the next handshake.
 func TestReplaceChangesTheProtocol(t *testing.T) {
 	r := newRig(t, options{rules: []string{"GET api.test"}})

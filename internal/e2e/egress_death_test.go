@@ -23,8 +23,9 @@ func TestS12_DeathInTheMiddleOfARequest(t *testing.T) {
 	oldPlaceholder, oldCA := tell()
 	before := egressOf(t, n)
 
+	// The end of the exec comes a moment after that of the request.
 	cmd := n.Command(t, Ctl{UID: Alice, Env: env, Args: append(flags[:len(flags):len(flags)],
-		"sh", "-c", "echo $GH_TOKEN; curl -sS https://example.test/hold; echo it went on")})
+		"sh", "-c", "echo $GH_TOKEN; curl -sS https://example.test/hold; sleep 20; echo it went on")})
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {
