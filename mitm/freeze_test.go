@@ -3,7 +3,10 @@ package mitm
 import (
 	"bufio"
 	"io"
+	"maps"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +35,27 @@ func TestHopByHop(t *testing.T) {
 	for name, v := range want {
 		if got[0].Header.Get(name) != v[0] {
 			t.Errorf("%s is %q", name, got[0].Header.Get(name))
+		}
+	}
+}
+
+// TestHopByHopOfReplies: what an upstream says of its connection, or asks of a proxy,
+// is not the jail's.
+func TestHopByHopOfReplies(t *testing.T) {
+	l := newLab(t, labOptions{})
+	l.upstream.Hosts["good.test:443"] = netip.MustParseAddrPort(l.rawTLS("HTTP/1.1 200 OK\r\nConnection: X-Drop, keep-alive, Upgrade\r\nX-Drop: 1\r\nKeep-Alive: timeout=5\r\n" +
+		"Proxy-Authenticate: Basic realm=x\r\nProxy-Authentication-Info: x\r\nProxy-Connection: close\r\nUpgrade: h2c\r\nTE: trailers\r\nAlt-Svc: h3=\":443\"\r\n" +
+		"X-Keep: yes\r\nContent-Length: 2\r\n\r\nok"))
+	modern, err := l.http2Client(l.addr).Get("https://good.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	modern.Body.Close()
+	old, _ := l.ask(send("GET", "/"))
+	for _, resp := range []*http.Response{old, modern} {
+		delete(resp.Header, "Date")
+		if want := (http.Header{"X-Keep": {"yes"}, "Content-Length": {"2"}}); !maps.EqualFunc(resp.Header, want, slices.Equal) {
+			t.Errorf("%s: the jail got %v", resp.Proto, resp.Header)
 		}
 	}
 }
