@@ -27,7 +27,8 @@ func (t *Table) overrides(q Request) bool {
 			continue
 		}
 		bound = true
-		if slices.Contains(spelled, r.HeaderName()) {
+		name := r.HeaderName()
+		if slices.Contains(spelled, name) || dashed(name) != name && present(q.Header, dashed(name)) {
 			return true
 		}
 	}
@@ -55,8 +56,12 @@ func carriesOverride(q Request, spelled []string) bool {
 func respelled(h http.Header) (names []string) {
 	for name := range h {
 		if strings.Contains(name, "_") {
-			names = append(names, http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-")))
+			names = append(names, dashed(name))
 		}
 	}
 	return names
+}
+
+func dashed(name string) string {
+	return http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 }

@@ -38,3 +38,21 @@ func TestS30_ASecondMethodIsRefusedOnBoundHosts(t *testing.T) {
 		}
 	}
 }
+
+// TestS30_ASecondSpellingOfABoundHeader: servers that take "_" for "-" would have two
+// values to choose from.
+func TestS30_ASecondSpellingOfABoundHeader(t *testing.T) {
+	for bound, other := range map[string]string{"X-Api-Key": "X_Api_Key", "api_key": "Api-Key"} {
+		b := bindings(t)[1]
+		b.Header = bound
+		tab := table(t, []Binding{b})
+		q := request(t, "api.example", "/v1/x")
+		if got := tab.Judge(q); got.Action != Attach {
+			t.Errorf("%s: %v", bound, got.Action)
+		}
+		q.Header.Set(other, "mine")
+		if got := tab.Judge(q); got.Action != RefuseOverride {
+			t.Errorf("%s beside %s: %v", other, bound, got.Action)
+		}
+	}
+}
