@@ -51,7 +51,7 @@ func (j *liveJail) record(e wire.Event) (audit.Record, error) {
 	}
 	if e.Decision == audit.Deny {
 		rec.Reason = reason(spec, e)
-		rec.Fix = fix(spec, e)
+		rec.Fix = j.fixFor(fix(spec, e))
 	}
 	return rec, nil
 }

@@ -81,8 +81,9 @@ func besides(swap int64) string {
 // limited records that a command ran into a limit, and says so with the record's
 // id.
 func (x *execution) limited(exit *api.Exit) {
+	exit.Fix = x.j.fixFor(exit.Fix)
 	fix := exit.Fix
-	if strings.HasPrefix(fix, "--") {
+	if strings.Contains(fix, "--") {
 		fix += ", or limits: in the policy, which a flag only narrows"
 	}
 	rec := audit.Record{

@@ -95,6 +95,7 @@ func (s *observed) one(seen child.Observation) {
 		return
 	}
 	rec.Jail, rec.UID, rec.Policy = s.x.j.id.String(), s.x.j.owner, s.x.plan.Spec.Policy.Name
+	rec.Fix = s.x.j.fixFor(rec.Fix)
 	rec, err := s.x.m.auditor.own(rec)
 	if err != nil {
 		return

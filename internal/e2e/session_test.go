@@ -72,6 +72,9 @@ func TestCommandsOfASessionShareANetwork(t *testing.T) {
 		"import http.server as h; s = h.HTTPServer(('127.0.0.1', 8080), h.SimpleHTTPRequestHandler); print('up'); s.serve_forever()"}})
 	server.says(t, "up")
 	n.in(t, id, "curl -sS -o /dev/null http://127.0.0.1:8080/ && curl -sS -o /dev/null https://example.test/").Want(t, 0)
+	if o := n.in(t, id, "curl -sS https://other.test/"); !strings.Contains(o.Stderr, "hint: omnijailctl create --allow '") {
+		t.Errorf("a refusal in a session says %s", o.Stderr)
+	}
 	if got := n.inspect(t, id); got.Commands != 1 || !got.Session || got.State != api.StateUp || got.Expires.IsZero() {
 		t.Errorf("inspect says %+v", got)
 	}
