@@ -1,6 +1,7 @@
 package creds
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -32,11 +33,12 @@ const (
 	Strip                           // without the headers of Remove
 	Attach                          // with the binding's credential, without the headers of Remove
 	RefuseOverride                  // 403: a second method, path or spelling, to a bound host
+	Exchange                        // with a captured token in the place of its placeholder, without the headers of Remove
 )
 
 func (a Action) String() string {
 	return [...]string{"refuse placeholder", "refuse foreign", "refuse path", "refuse method",
-		"forward", "strip", "attach", "refuse override"}[a]
+		"forward", "strip", "attach", "refuse override", "exchange"}[a]
 }
 
 // Verdict is the decision on a Request.
@@ -44,6 +46,7 @@ type Verdict struct {
 	Action  Action
 	Binding int      // the binding concerned, -1 when none is
 	Target  Target   // of an attachment: says how the value is rendered
+	Token   Token    // of an exchange
 	Replace []string // headers whose placeholder the attachment replaces
 	Remove  []string // headers to delete
 	Foreign bool     // the client set a credential of its own for a bound host
@@ -57,19 +60,22 @@ func (t *Table) Judge(q Request) Verdict {
 		return Verdict{Action: RefuseMethod, Binding: -1}
 	}
 	in := t.inside(q)
-	placed, where := in.placeholders(q)
+	token, earnedBy, captured := t.tokenIn(q)
+	placed, where := in.placeholders(q, token.header)
 	switch {
 	case where != "":
 		return Verdict{Action: RefusePlaceholder, Binding: -1, Where: where}
 	case in.ambiguous:
 		return Verdict{Action: RefusePath, Binding: in.binding}
-	case t.overrides(q):
+	case t.overrides(q), captured && carriesOverride(q, respelled(q.Header)):
 		return Verdict{Action: RefuseOverride, Binding: -1}
 	}
-	v := t.foreign(q, placed)
+	v := t.foreign(q, cmp.Or(token.header, placed))
 	switch {
 	case v.Action == RefuseForeign:
 		return v
+	case captured:
+		v.Action, v.Binding, v.Token = Exchange, earnedBy, token
 	case in.row != nil && attachable(v, q.Header, in.HeaderName(), placed):
 		v.Action, v.Binding, v.Target = Attach, in.binding, in.target
 		if placed != "" {
@@ -153,10 +159,10 @@ func (r *row) targetFor(q Request) (found Target, ok, ambiguous bool) {
 	return found, ok, false
 }
 
-// placeholders looks for placeholders everywhere in the request. It returns the
-// header that rightly carries the binding's own, and where one was found that has
-// no business there.
-func (in match) placeholders(q Request) (placed, where string) {
+// placeholders looks for placeholders everywhere in the request but in the header of
+// a captured token. It returns the header that rightly carries the binding's own,
+// unless there is such a token, and where one was found that has no business there.
+func (in match) placeholders(q Request, token string) (placed, where string) {
 	if Find(q.RawTarget) || Find(q.Path) {
 		return "", "target"
 	}
@@ -166,7 +172,8 @@ func (in match) placeholders(q Request) (placed, where string) {
 	var wrong string // the first of them, by name
 	for name, values := range q.Header {
 		switch {
-		case in.row != nil && len(values) == 1 && in.carries(name, values[0]):
+		case token != "" && name == token:
+		case token == "" && in.row != nil && len(values) == 1 && in.carries(name, values[0]):
 			placed = name
 		case (wrong == "" || name < wrong) && (Find(name) || slices.ContainsFunc(values, Find)):
 			wrong = name

@@ -22,13 +22,31 @@ func BenchmarkScrub(b *testing.B) {
 		text = fmt.Appendf(text, `{"id": %d, "node_id": "%x", "name": "Hello-World", "html_url": "https://github.com/octocat/%d"},`+"\n",
 			rand.Uint32(), rand.Uint64(), rand.Uint32())
 	}
-	for name, data := range map[string][]byte{"noise": noise, "json": text} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(data)))
-			s := table.NewScrubber()
-			for b.Loop() {
-				s.Next(data)
-			}
-		})
+	captured := searchTable(b, values...)
+	for range maxCaptured {
+		token, _ := NewSecret(fmt.Appendf(nil, "%016x%016x%016x", rand.Uint64(), rand.Uint64(), rand.Uint64()))
+		captured.Capture(0, token)
+	}
+	for name, table := range map[string]*Table{"": table, "captured-": captured} {
+		for kind, data := range map[string][]byte{"noise": noise, "json": text} {
+			b.Run(name+kind, func(b *testing.B) {
+				b.SetBytes(int64(len(data)))
+				s := table.NewScrubber()
+				for b.Loop() {
+					s.Next(data)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkCapture takes one token more where as many are kept as may be, and makes
+// the search for them anew.
+func BenchmarkCapture(b *testing.B) {
+	table := searchTable(b, "ghp_0123456789abcdef0123456789abcdef")
+	for b.Loop() {
+		token, _ := NewSecret(fmt.Appendf(nil, "%016x%016x%016x", rand.Uint64(), rand.Uint64(), rand.Uint64()))
+		table.Capture(0, token)
+		table.Matcher()
 	}
 }

@@ -20,7 +20,7 @@ type search struct {
 // of the jail. It may have been told one there and say it here.
 func (t *Table) Searched(host string) bool {
 	return slices.ContainsFunc(t.known(), func(r *row) bool {
-		return !r.dropped.Load() && slices.ContainsFunc(r.Targets, func(t Target) bool { return t.Authority.Host() == host })
+		return !r.dropped.Load() && (slices.ContainsFunc(r.Targets, func(t Target) bool { return t.Authority.Host() == host }) || r.goesTo(host))
 	})
 }
 
@@ -33,28 +33,55 @@ func (t *Table) known() []*row {
 }
 
 // Matcher finds the values of all bindings, the generation before of each, and the
-// cookies that they have earned. It is nil while there are none.
+// cookies and tokens that they have earned. It is nil while there are none.
 func (t *Table) Matcher() *Matcher {
-	if t == nil {
-		return nil
-	}
-	var version uint64 // read before the values: a change meanwhile makes another
+	own, version := t.ownMatcher()
+	var captures uint64 // read before the tokens: a change meanwhile makes another
 	for _, r := range t.known() {
-		version += r.changes.Load()
+		captures += r.captures.Load()
 	}
+	if captures == 0 {
+		return own
+	}
+	version += captures
 	if s := t.search.Load(); s != nil && s.version == version {
 		return s.matcher
 	}
 	var forms []string
+	if own != nil {
+		forms = slices.Clone(own.forms)
+	}
 	for _, r := range t.known() {
-		forms = append(forms, r.searched()...)
+		for _, c := range r.kept() {
+			forms = append(forms, c.forms...)
+		}
 	}
 	m := newMatcher(forms)
 	t.search.Store(&search{version, m})
 	return m
 }
 
-// searched returns the forms of what a row holds.
+// ownMatcher is Matcher without the captured tokens, and says of which version it is.
+func (t *Table) ownMatcher() (m *Matcher, version uint64) {
+	if t == nil {
+		return nil, 0
+	}
+	for _, r := range t.known() {
+		version += r.changes.Load()
+	}
+	if s := t.own.Load(); s != nil && s.version == version {
+		return s.matcher, version
+	}
+	var forms []string
+	for _, r := range t.known() {
+		forms = append(forms, r.searched()...)
+	}
+	m = newMatcher(forms)
+	t.own.Store(&search{version, m})
+	return m, version
+}
+
+// searched returns the forms of a row's values and cookies.
 func (r *row) searched() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,7 +15,8 @@ type Table struct {
 	rows []*row
 	told []*row // of the tables that this one follows: their hosts still know the values
 
-	search atomic.Pointer[search]
+	own    atomic.Pointer[search] // of values and cookies
+	search atomic.Pointer[search] // of captured tokens, too
 }
 
 // row is a binding at work.
@@ -35,9 +36,12 @@ type state struct {
 	value Secret
 	err   error
 
-	changes  atomic.Uint64 // of what is searched for
-	previous Secret        // the generation before: requests with it are still under way
-	earned   []string      // session cookies that the value has earned, the latest last
+	changes   atomic.Uint64               // of value, previous and earned
+	captures  atomic.Uint64               // of captured
+	previous  Secret                      // the generation before: requests with it are still under way
+	earned    []string                    // session cookies that the value has earned, the latest last
+	captured  atomic.Pointer[[]*captured] // what else it has earned; replaced under mu
+	capturing sync.Mutex                  // one at a time: the same token has one placeholder
 }
 
 // NewTable checks the bindings and mints a placeholder for each that shows one to
@@ -129,6 +133,8 @@ func (t *Table) Drop(i int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.value, r.previous, r.err = Secret{}, Secret{}, ErrNoValue
+	r.captured.Store(nil)
+	r.captures.Add(1)
 	r.changes.Add(1)
 	if !r.answered() {
 		close(r.ready)

@@ -10,20 +10,34 @@ import (
 	"github.com/omnijail/omnijail/internal/audit"
 )
 
-// authenticate makes the request's headers what the credential table decided. It
-// is the only function that reveals a secret; hop-by-hop headers are gone by now.
+// This is the only file that reveals a secret.
+
+// authenticate makes the request's headers what the credential table decided.
+// Hop-by-hop headers are gone by now.
 func (x *exchange) authenticate(ctx context.Context) error {
-	v, h := x.cred, x.req.Header
-	if v.Action != creds.Strip && v.Action != creds.Attach {
-		return nil
+	v, h, table := x.cred, x.req.Header, x.g.Table
+	if x.binding >= 0 {
+		x.jarKey = jarKey{x.binding, table.Generation(x.binding), x.s.authority}
 	}
-	for _, name := range v.Remove {
-		delete(h, name)
+	switch v.Action {
+	case creds.Attach, creds.Strip, creds.Exchange:
+		for _, name := range v.Remove {
+			delete(h, name)
+		}
 	}
-	if v.Action == creds.Strip {
-		return nil
+	switch v.Action {
+	case creds.Attach:
+		return x.attach(ctx)
+	case creds.Exchange:
+		name, value := v.Token.Header(v.Token.Value.Reveal())
+		h[name] = []string{value}
 	}
-	table := x.g.Table
+	return nil
+}
+
+// attach adds the credential, and the cookies that it has earned.
+func (x *exchange) attach(ctx context.Context) error {
+	v, h, table := x.cred, x.req.Header, x.g.Table
 	secret, err := table.Wait(ctx, v.Binding)
 	if err != nil {
 		return refuse(http.StatusBadGateway, audit.CodeCredential,
@@ -34,7 +48,10 @@ func (x *exchange) authenticate(ctx context.Context) error {
 	}
 	name, value := table.Header(v, secret.Reveal())
 	h[name] = []string{value}
-	x.jarKey = jarKey{v.Binding, table.Generation(v.Binding), x.s.authority}
+	x.jarKey.generation = table.Generation(v.Binding) // of the value that was waited for
 	addCookies(h, x.g.jar.cookies(x.jarKey, x.target.path, time.Now()))
 	return nil
 }
+
+// revealed is the query that signs an address.
+func revealed(query creds.Secret) string { return string(query.Reveal()) }

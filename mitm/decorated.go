@@ -26,7 +26,7 @@ func (x *exchange) undecorate(resp *http.Response) {
 		delete(resp.Header, "Set-Cookie")
 		delete(resp.Header, "Set-Cookie2")
 	}
-	if stale := x.g.Stale; stale != nil && resp.StatusCode == http.StatusUnauthorized {
+	if stale := x.g.Stale; stale != nil && resp.StatusCode == http.StatusUnauthorized && x.cred.Action == creds.Attach {
 		stale(x.binding)
 	}
 }

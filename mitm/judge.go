@@ -20,6 +20,7 @@ func (x *exchange) judge() *refusal {
 		return no
 	}
 	x.target = target
+	x.unsign()
 	dropped := stripRequest(x.req.Header)
 	if no := x.judgeRules(); no != nil {
 		return no
@@ -90,11 +91,18 @@ func (x *exchange) denialCode(v egress.Verdict) audit.Code {
 func (x *exchange) judgeCredentials() *refusal {
 	x.cred = x.g.Table.Judge(creds.Request{
 		Scheme: x.s.scheme, Method: x.req.Method, Authority: x.s.authority,
-		Path: x.target.path, RawTarget: x.req.RequestURI, Header: x.req.Header,
+		Path: x.target.path, RawTarget: x.rawTarget(), Header: x.req.Header,
 	})
+	if x.signedBy >= 0 {
+		return x.judgeSigned()
+	}
+	return x.judgeAction()
+}
+
+func (x *exchange) judgeAction() *refusal {
 	switch x.cred.Action {
 	case creds.Forward, creds.Strip:
-	case creds.Attach:
+	case creds.Attach, creds.Exchange:
 		x.binding = x.cred.Binding
 	case creds.RefuseForeign:
 		return refuse(http.StatusForbidden, audit.CodeForeign,

@@ -34,6 +34,7 @@ type lab struct {
 	addr       string // where the jail reaches good.test
 	evilAddr   string
 
+	earned  []string // what the secret has earned and the jail must not have either
 	started stock
 	logged  transcript
 }
@@ -85,9 +86,11 @@ func (l *lab) oracle(t *testing.T, evilHeard bool) {
 	}
 	record := fmt.Sprintf("%+v %+v", l.audit.opened, l.audit.ended)
 	for where, text := range map[string]string{"the jail": l.heard.String(), "the log": l.logged.String(), "the audit": record} {
-		for _, form := range formsOf(secretValue) {
-			if strings.Contains(text, form) {
-				t.Errorf("%s has the secret, as %q", where, form)
+		for _, secret := range append(l.earned, secretValue) {
+			for _, form := range formsOf(secret) {
+				if strings.Contains(text, form) {
+					t.Errorf("%s has a secret, as %q", where, form)
+				}
 			}
 		}
 	}

@@ -21,7 +21,8 @@ type minted struct {
 	io.ReadCloser
 	location string
 	head     []byte
-	withheld *withheld // nil where tokens pass
+	withheld *withheld // nil where tokens pass, or are captured
+	captured bool      // the jail has a placeholder for something in it
 }
 
 // watchMinting looks at resp on its way to the jail, once its secrets are masked. Its
@@ -30,11 +31,14 @@ func (x *exchange) watchMinting(resp *http.Response) error {
 	if x.binding < 0 || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
-	x.minted = &minted{location: resp.Header.Get("Location")}
-	if !mayMint(resp.Header.Get("Content-Type")) {
+	if x.minted == nil {
+		x.minted = &minted{}
+	}
+	x.minted.location = resp.Header.Get("Location")
+	if !x.mayMint(resp) {
 		return nil
 	}
-	if x.g.OnMinted.withholds() {
+	if x.g.OnMinted.withholds() && x.g.OnMinted != MintingCapture {
 		if err := x.withhold(resp); err != nil {
 			return err
 		}
@@ -44,9 +48,10 @@ func (x *exchange) watchMinting(resp *http.Response) error {
 }
 
 // mayMint reports whether software looks for tokens in this type of content.
-func mayMint(contentType string) bool {
-	t, _, _ := strings.Cut(strings.ToLower(contentType), ";")
-	return strings.Contains(t, "json") || strings.Contains(t, "xml") || strings.Contains(t, "form-urlencoded")
+func (x *exchange) mayMint(resp *http.Response) bool {
+	t, _, _ := strings.Cut(strings.ToLower(resp.Header.Get("Content-Type")), ";")
+	return x.req.Method != http.MethodHead &&
+		(strings.Contains(t, "json") || strings.Contains(t, "xml") || strings.Contains(t, "form-urlencoded"))
 }
 
 func (m *minted) Read(p []byte) (int, error) {
@@ -75,6 +80,8 @@ func (m *minted) code() audit.Code {
 	switch {
 	case m == nil:
 		return ""
+	case m.captured:
+		return audit.CodeCaptured
 	case m.withheld != nil && m.withheld.found:
 		return audit.CodeMintedToken
 	case containsAny(m.head, mintedHints) && mintedToken.Match(m.head):

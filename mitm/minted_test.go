@@ -129,8 +129,9 @@ func withheldAt(body string, n int) string {
 // token goes by, everything else does, and its length stays.
 func TestA62_TokensAreMaskedInAnyPieces(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"access_token":"gho_abc","scope":"repo"}`:                                                     `{"access_token":"*******","scope":"repo"}`,
-		`{ "id_token" : "a\"b\\" , "x":"y","refresh_token":"r"}`:                                        `{ "id_token" : "******" , "x":"y","refresh_token":"*"}`,
+		`{"access_token":"gho_abc","scope":"repo"}`:              `{"access_token":"*******","scope":"repo"}`,
+		`{ "id_token" : "a\"b\\" , "x":"y","refresh_token":"r"}`: `{ "id_token" : "******" , "x":"y","refresh_token":"*"}`,
+		`{"token":"ж"}`: `{"token":"**"}`,
 		`{"token":"","token2":"stays","token":null,"token":"t"}`:                                        `{"token":"","token2":"stays","token":null,"token":"*"}`,
 		`<a><SecretAccessKey>k/+</SecretAccessKey><SessionToken>s</SessionToken></a>`:                   `<a><SecretAccessKey>***</SecretAccessKey><SessionToken>*</SessionToken></a>`,
 		"scope=a&access_token=gho&refresh_token=ghr\n&x=1":                                              "scope=a&access_token=***&refresh_token=***\n&x=1",

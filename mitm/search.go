@@ -12,7 +12,9 @@ import (
 
 // searched reports whether replies of this host are searched for secrets: it has
 // been told one, by this request or by another.
-func (x *exchange) searched() bool { return x.g.Table.Searched(x.s.authority.Host()) }
+func (x *exchange) searched() bool {
+	return x.binding >= 0 || x.g.Table.Searched(x.s.authority.Host())
+}
 
 // narrow asks for a reply that can be searched: as it is, and whole. A range gives
 // a secret away four bytes at a time.
@@ -50,6 +52,9 @@ func (x *exchange) search(ctx context.Context, resp *http.Response) error {
 		return x.unsearchable("coded_messages")
 	}
 	if err := x.decode(resp); err != nil {
+		return err
+	}
+	if err := x.captureMinted(resp); err != nil {
 		return err
 	}
 	table := x.g.Table

@@ -42,6 +42,7 @@ const (
 	CodeReflection      Code = "reflection"   // a reply held a secret
 	CodeMintedToken     Code = "minted_token" // allowed, and the reply gave the jail a token
 	CodeBearerURL       Code = "bearer_url"   // allowed, and the reply gave the jail an address that authenticates
+	CodeCaptured        Code = "captured"     // allowed, and the jail has a placeholder for what the reply gave
 	CodePacket          Code = "packet"       // nothing but TCP and DNS is carried
 
 	// CodeClientCredential is of a request that was allowed, to a host with a
@@ -70,5 +71,5 @@ var Codes = []Code{
 	CodeTLSClient, CodePlaceholder, CodeForeign, CodeCredential, CodePrivate, CodeMetadata,
 	CodeOwnAddress, CodeUpstreamDNS, CodeUpstreamConnect, CodeUpstreamTLS, CodeUpstreamTimeout,
 	CodeUpstreamProto, CodeBodyTooLarge, CodeHeaders, CodeFlood, CodeAudit, CodeFrozen, CodeUpgrade, CodePolicyChanged,
-	CodeDeniedAddress, CodeReflection, CodeMintedToken, CodeBearerURL, CodePacket, CodeClientCredential,
+	CodeDeniedAddress, CodeReflection, CodeMintedToken, CodeBearerURL, CodeCaptured, CodePacket, CodeClientCredential,
 }

@@ -32,7 +32,7 @@ type Spec struct {
 	ProxyEnv     bool   // clients are told of a proxy, on loopback
 	OnMisuse     string // "deny" or "freeze"
 	OnReflection string // "mask", "abort" or "freeze"
-	OnMinted     string // "pass", "mask" or "abort"
+	OnMinted     string // "pass", "capture", "mask" or "abort"
 	Detect       bool   // protect_new: detect
 	Restage      bool   // on_replaced: restage
 	BodyCheck    bool   // placeholder_in_body: deny

@@ -39,7 +39,7 @@ type Document struct {
 	Credentials  []Credential
 	OnMisuse     string         // "deny" or "freeze"; empty is deny
 	OnReflection string         // "mask", "abort" or "freeze"; empty is mask
-	OnMinted     string         // "pass", "mask" or "abort"; empty is pass
+	OnMinted     string         // "pass", "capture", "mask" or "abort"; empty is pass
 	ProtectNew   Item           // "quarantine" or "detect"; empty is quarantine
 	OnReplaced   Item           // "kill" or "restage"; empty is kill
 	BodyCheck    bool           // placeholder_in_body: deny

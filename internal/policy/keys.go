@@ -49,7 +49,7 @@ var keys = map[string]keyFunc{
 	"credential_proxy":    (*decoder).credentials,
 	"on_misuse":           func(d *decoder, k string, n *node) { d.doc.OnMisuse = d.oneOf(k, n, "deny", "freeze") },
 	"on_reflection":       func(d *decoder, k string, n *node) { d.doc.OnReflection = d.oneOf(k, n, "mask", "abort", "freeze") },
-	"on_minted":           func(d *decoder, k string, n *node) { d.doc.OnMinted = d.oneOf(k, n, "pass", "mask", "abort") },
+	"on_minted":           func(d *decoder, k string, n *node) { d.doc.OnMinted = d.oneOf(k, n, "pass", "capture", "mask", "abort") },
 	"protect_new":         (*decoder).protectNew,
 	"on_replaced":         (*decoder).onReplaced,
 	"deny_addresses":      func(d *decoder, k string, n *node) { d.doc.Denied = d.networks(k, n) },

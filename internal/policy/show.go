@@ -180,6 +180,8 @@ func (d *Document) showFound() (out []string) {
 		out = append(out, "a reply that holds a secret stops the jail's network")
 	}
 	switch d.OnMinted {
+	case "capture":
+		out = append(out, "for a token that a reply gives for a credential the jail gets a placeholder")
 	case "mask":
 		out = append(out, "a token that a reply gives for a credential is replaced by asterisks")
 	case "abort":

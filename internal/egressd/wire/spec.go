@@ -40,7 +40,7 @@ type Spec struct {
 	BodyDeny     bool                      `json:"body_deny,omitempty"`     // placeholder_in_body: deny
 	Freeze       bool                      `json:"freeze,omitempty"`        // on_misuse: freeze
 	OnReflection string                    `json:"on_reflection,omitempty"` // "mask", "abort" or "freeze"; empty is mask
-	OnMinted     string                    `json:"on_minted,omitempty"`     // "pass", "mask" or "abort"; empty is pass
+	OnMinted     string                    `json:"on_minted,omitempty"`     // "pass", "capture", "mask" or "abort"; empty is pass
 }
 
 // MaxNumbers is how many values a jail can have had in its life.

@@ -1,0 +1,146 @@
+package mitm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/omnijail/omnijail/creds"
+	"github.com/omnijail/omnijail/internal/audit"
+	"github.com/omnijail/omnijail/internal/egress"
+)
+
+// captureLook is how much of a reply of known length is read before its head is passed
+// on, in bytes, so that its length can be told and a refusal can take its place.
+const captureLook = 64 << 10
+
+// capturing is the body of a reply in which each token is replaced by a placeholder.
+type capturing struct {
+	io.ReadCloser
+	keep func(token string) (placeholder string)
+
+	tokens tokenFinder
+	token  []byte // the one that is going by
+	in     []byte
+	out    []byte // has been looked through
+	err    error  // follows out
+}
+
+// captureMinted keeps outside what a reply gives the jail for its credential, where the
+// policy says so: the jail has placeholders. It comes before the search for secrets,
+// which masks what it has left.
+func (x *exchange) captureMinted(resp *http.Response) error {
+	if x.binding < 0 || x.g.OnMinted != MintingCapture {
+		return nil
+	}
+	x.minted = &minted{}
+	x.captureLocation(resp.Header)
+	if !x.mayMint(resp) || resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil
+	}
+	if lfs(resp.Header) {
+		return x.captureLFS(resp)
+	}
+	c := &capturing{ReadCloser: resp.Body, keep: func(token string) string { return x.keepToken(token) }}
+	resp.Body = c
+	if resp.ContentLength < 0 || resp.ContentLength > captureLook {
+		delete(resp.Header, "Content-Length")
+		resp.ContentLength = -1
+		return nil
+	}
+	body, err := io.ReadAll(c)
+	replaceBody(resp, body)
+	return err
+}
+
+// replaceBody makes body the reply's, in the place of the one that was read.
+func replaceBody(resp *http.Response, body []byte) {
+	delete(resp.Header, "Content-Length")
+	resp.Body, resp.ContentLength = readCloser{bytes.NewReader(body), resp.Body}, int64(len(body))
+}
+
+// keepToken returns what the jail gets for a token. One that could be no header's value
+// is nothing that could be put back: it becomes asterisks. One that is no token but a
+// secret is left to the search for those.
+func (x *exchange) keepToken(token string, at ...egress.Authority) string {
+	secret, err := creds.NewSecret([]byte(token))
+	if err != nil {
+		x.minted.captured = true
+		return strings.Repeat("*", len(token))
+	}
+	placeholder, ok := x.g.Table.Capture(x.binding, secret, at...)
+	if !ok {
+		return token
+	}
+	x.minted.captured = true
+	return placeholder
+}
+
+// Read returns as soon as a byte can go on. A *refusal ends the reply.
+func (c *capturing) Read(p []byte) (int, error) {
+	for len(c.out) == 0 {
+		if c.err != nil {
+			return 0, c.err
+		}
+		if c.in == nil {
+			c.in = make([]byte, tlsRecord)
+		}
+		var n int
+		n, c.err = c.ReadCloser.Read(c.in)
+		c.out = c.out[:0]
+		if no := c.look(c.in[:n]); no != nil {
+			c.err = no
+		}
+		if errors.Is(c.err, io.EOF) && c.tokens.inside && c.tokens.ends == '&' { // the end of a form ends its last field
+			c.give()
+		}
+	}
+	n := copy(p, c.out)
+	c.out = c.out[n:]
+	return n, nil
+}
+
+// look puts into out what can go on of b.
+func (c *capturing) look(b []byte) error {
+	for len(b) > 0 {
+		plain, token, whole := c.tokens.next(b)
+		c.out = append(c.out, b[:plain]...)
+		if c.token = append(c.token, b[plain:plain+token]...); len(c.token) > creds.MaxCaptured {
+			return refuse(http.StatusBadGateway, audit.CodeMintedToken, "a token in the reply is too long to be kept from the jail")
+		}
+		if whole {
+			c.give()
+		}
+		b = b[plain+token:]
+	}
+	return nil
+}
+
+// give puts the placeholder of the token that has gone by into out.
+func (c *capturing) give() {
+	c.out = append(c.out, c.keep(unescaped(string(c.token), c.tokens.ends))...)
+	c.token = nil
+}
+
+// unescaped is a token as its client reads it, by what ends it there.
+func unescaped(token string, ends byte) string {
+	switch ends {
+	case '"':
+		var s string
+		if err := json.Unmarshal([]byte(`"`+token+`"`), &s); err == nil {
+			return s
+		}
+	case '<':
+		return html.UnescapeString(token)
+	case '&':
+		if s, err := url.QueryUnescape(token); err == nil {
+			return s
+		}
+	}
+	return token
+}
