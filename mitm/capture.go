@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/omnijail/omnijail/creds"
@@ -73,12 +74,25 @@ func (x *exchange) keepToken(token string, at ...egress.Authority) string {
 		x.minted.captured = true
 		return strings.Repeat("*", len(token))
 	}
-	placeholder, ok := x.g.Table.Capture(x.binding, secret, at...)
+	placeholder, ok := x.captured(at, func() (string, bool) { return x.g.Table.Capture(x.binding, secret, at...) })
 	if !ok {
 		return token
 	}
-	x.minted.captured = true
 	return placeholder
+}
+
+// captured keeps something that is good at these hosts. What one of them is answering
+// unsearched, since it knew no secret so far, ends.
+func (x *exchange) captured(at []egress.Authority, keep func() (string, bool)) (placeholder string, ok bool) {
+	told := !slices.ContainsFunc(at, func(a egress.Authority) bool { return !x.g.Table.Searched(a.Host()) })
+	if placeholder, ok = keep(); !ok {
+		return "", false
+	}
+	x.minted.captured = true
+	if !told {
+		x.s.p.resift()
+	}
+	return placeholder, true
 }
 
 // Read returns as soon as a byte can go on. A *refusal ends the reply.

@@ -42,11 +42,7 @@ func (x *exchange) keepAddress(address string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	placeholder, ok := x.g.Table.CaptureQuery(x.binding, query, at, path)
-	if !ok {
-		return "", false
-	}
-	x.minted.captured = true
+	placeholder, ok := x.captured([]egress.Authority{at}, func() (string, bool) { return x.g.Table.CaptureQuery(x.binding, query, at, path) })
 	u.RawQuery = placeholder
-	return u.String(), true
+	return u.String(), ok
 }

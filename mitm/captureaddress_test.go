@@ -1,7 +1,9 @@
 package mitm
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -115,5 +117,32 @@ func TestA92_AnAnswerOfLFSThatCannotBeReadIsRefused(t *testing.T) {
 		if resp, _ := l.ask(send("GET", "/batch")); resp.StatusCode != 502 || resp.Header.Get("X-Omnijail-Code") != string(audit.CodeMintedToken) {
 			t.Errorf("%s: %d", name, resp.StatusCode)
 		}
+	}
+}
+
+// TestA63_WhatAHostAnswersUnsearchedEnds when it is going to be told a token: the answer
+// could have that in it.
+func TestA63_WhatAHostAnswersUnsearchedEnds(t *testing.T) {
+	l := capturingLab(t, answersOf("", map[string]string{"/blob": "Location: https://store.test/o?sig=" + aSignature}), "GET store.test")
+	l.earned = []string{aSignature}
+	store, _ := l.storage()
+	store.seen.then = func(w http.ResponseWriter, req *http.Request) {
+		w.(http.Flusher).Flush()
+		<-req.Context().Done()
+	}
+	c := tappedConn{l.dialTLS(l.open("store.test:443"), "store.test"), l.heard}
+	defer c.Close()
+	io.WriteString(c, sendTo("store.test", "GET", "/stream"))
+	in := bufio.NewReader(c)
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.given("/blob")
+	if _, err := io.ReadAll(resp.Body); err == nil || isTimeout(err) {
+		t.Errorf("the stream: %v", err)
+	}
+	if e := l.audit.await(t, ended, func(e Event) bool { return e.Path == "/stream" }); e.Decision != audit.Deny {
+		t.Errorf("recorded as %s %s", e.Decision, e.Code)
 	}
 }

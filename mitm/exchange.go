@@ -17,25 +17,26 @@ import (
 
 // exchange is one request and what becomes of it.
 type exchange struct {
-	s        *session
-	g        *generation // the one that all of it is judged by
-	way      crossing
-	to       client
-	req      *http.Request // nil when its head could not be read
-	target   gated
-	verdict  egress.Verdict
-	cred     creds.Verdict
-	binding  int         // whose credential, or what that has earned, the request carries; -1 for none
-	signedBy int         // the binding that has earned its query; -1 for none
-	jarKey   jarKey      // where its cookies are
-	body     *body       // nil when the request has none
-	inBody   atomic.Bool // a placeholder went by in the body
-	out      uint64      // bytes from the jail over what the request became
-	hits     int         // secrets in the reply
-	minted   *minted     // what the reply gives; nil without a credential
-	event    Event       // what was recorded
-	id       string
-	began    time.Time
+	s          *session
+	g          *generation // the one that all of it is judged by
+	way        crossing
+	to         client
+	req        *http.Request // nil when its head could not be read
+	target     gated
+	verdict    egress.Verdict
+	cred       creds.Verdict
+	binding    int         // whose credential, or what that has earned, the request carries; -1 for none
+	signedBy   int         // the binding that has earned its query; -1 for none
+	jarKey     jarKey      // where its cookies are
+	body       *body       // nil when the request has none
+	inBody     atomic.Bool // a placeholder went by in the body
+	out        uint64      // bytes from the jail over what the request became
+	unsearched atomic.Bool // its reply is not, or not yet, searched for secrets
+	hits       int         // secrets in the reply
+	minted     *minted     // what the reply gives; nil without a credential
+	event      Event       // what was recorded
+	id         string
+	began      time.Time
 }
 
 func newExchange(s *session, to client, req *http.Request) *exchange {

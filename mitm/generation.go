@@ -43,16 +43,29 @@ func (p *Proxy) Replace(next Policy) error {
 	former := p.now()
 	p.inForce.Store(g)
 	former.retired = true
+	p.sift(g)
+	p.mu.Unlock()
+	p.leaves.forget()
+	former.lanes.close()
+	return nil
+}
+
+// sift cuts what g does not let go on. It is called under mu.
+func (p *Proxy) sift(g *generation) {
 	for way := range p.crossings {
 		if !way.stays(g) {
 			way.ended.Store(true)
 			way.cut()
 		}
 	}
-	p.mu.Unlock()
-	p.leaves.forget()
-	former.lanes.close()
-	return nil
+}
+
+// resift cuts what does not go on any more under the generation in force: a host that
+// is going to be told a token may not answer where it is not searched for it.
+func (p *Proxy) resift() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sift(p.now())
 }
 
 // crossing is something between the jail and an upstream that a generation allowed.
@@ -101,7 +114,7 @@ func (x *exchange) stays(g *generation) bool {
 		return false // what it still answers would be looked through for tokens too little
 	}
 	host := x.s.authority.Host()
-	if g.Table.Searched(host) && g.Table.Adds(x.g.Table) {
+	if g.Table.Searched(host) && (g.Table.Adds(x.g.Table) || x.unsearched.Load()) {
 		return false // what it still answers would be searched for too little
 	}
 	if !x.target.websocket {

@@ -42,9 +42,11 @@ func (x *exchange) mayBePartial() bool {
 
 // search makes resp a reply in which secrets are masked, or refuses it.
 func (x *exchange) search(ctx context.Context, resp *http.Response) error {
+	x.unsearched.Store(true) // before it is asked: who tells the host a token meanwhile cuts this
 	if !x.searched() {
 		return nil
 	}
+	x.unsearched.Store(false)
 	if resp.StatusCode == http.StatusPartialContent && !x.mayBePartial() {
 		return x.unsearchable("partial_reply")
 	}
