@@ -77,6 +77,8 @@ func httpAttempts() (out []Attempt) {
 		{"http09", "ask in the first version of the protocol", here, "GET /open/x\r\n\r\n"},
 		{"http2_preface", "speak HTTP/2 unasked", here, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
 		{"method_override", "carry another method in a field", target{host: boundName}, request("POST", "/in/x", boundName, "X-HTTP-Method-Override: DELETE", "Content-Length: 0")},
+		{"path_override", "carry another path in a field", target{host: boundName}, request("GET", "/in/x", boundName, "X-Original-URL: /admin")},
+		{"spelled_coding", "carry a coding of the body in a field whose name has an underscore", here, request("POST", "/open/x", host, "Transfer_Encoding: chunked", "Content-Length: 5") + "0\r\n\r\n"},
 		{"method_override_query", "carry another method in the query", target{host: boundName}, request("GET", "/in/x?_method=DELETE", boundName)},
 	} {
 		out = append(out, Attempt{
