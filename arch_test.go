@@ -47,13 +47,14 @@ var table = arch.Rules{
 		"netns":         {"netns/bpf", "netns/addrplan", "internal/ownthread"},
 		"netns/dnsstub": {"internal/egress", "netns/addrplan"},
 		"netns/observe": {},
-		"mitm":          {"creds", "internal/egress", "internal/audit", "internal/guard", "mitm/explicit"},
+		"mitm":          {"creds", "internal/egress", "internal/audit", "internal/fair", "internal/guard", "mitm/explicit"},
+		"internal/fair": {},
 		"mitm/explicit": {},
 
 		"internal/guard": {},
 		"internal/fence": {"internal/guard", "netns/bpf"},
 
-		"internal/egressd":      {"mitm", "creds", "internal/egress", "netns/dnsstub", "netns/observe", "internal/audit", "internal/egressd/wire", "internal/idle", "internal/seccomp"},
+		"internal/egressd":      {"mitm", "creds", "internal/egress", "netns/dnsstub", "netns/observe", "internal/audit", "internal/egressd/wire", "internal/fair", "internal/idle", "internal/seccomp"},
 		"internal/egressd/wire": {"creds", "internal/egress", "internal/audit", "internal/sealed"},
 		"internal/sealed":       {},
 		"internal/mountwatch":   {},

@@ -9,6 +9,7 @@ import (
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egress"
+	"github.com/omnijail/omnijail/internal/fair"
 )
 
 // Config is what one jail's Proxy is made of. Fields are required unless their
@@ -22,6 +23,8 @@ type Config struct {
 	// Admit says whether the jail may name host, which some rule allows, to the
 	// proxy without having looked it up, and why not; nil: never.
 	Admit func(host string) error
+
+	Share *fair.Share // of the process's time; nil: as much as there is
 
 	DNS func(net.Conn) // serves a TCP connection to port 53 and closes it; nil: closed
 

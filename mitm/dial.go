@@ -13,6 +13,7 @@ import (
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egress"
+	"github.com/omnijail/omnijail/internal/fair"
 	"github.com/omnijail/omnijail/internal/guard"
 )
 
@@ -34,6 +35,8 @@ type Upstream struct {
 	Denied []netip.Prefix
 	// Resolver looks names up; nil is the node's resolver in pure Go.
 	Resolver *net.Resolver
+	// Share is the process's time that new connections wait for; nil: they do not.
+	Share *fair.Share
 	// Proxy is the operator's way out; nil connects directly.
 	Proxy *Proxied
 }
@@ -87,6 +90,7 @@ func (e *dialError) Unwrap() error { return e.cause }
 
 // dial connects to a. The rule's own private prefixes are given by the caller.
 func (d *Dialer) dial(ctx context.Context, a egress.Authority, private []netip.Prefix) (net.Conn, error) {
+	d.up.Share.Heed(ctx, dialWork)
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if pin, ok := d.up.Hosts[a.String()]; ok {

@@ -40,6 +40,7 @@ type exchange struct {
 }
 
 func newExchange(s *session, to client, req *http.Request) *exchange {
+	s.p.share.Heed(s.p.ctx, requestWork)
 	x := &exchange{s: s, g: s.p.now(), to: to, req: req, binding: -1, signedBy: -1, began: time.Now()}
 	if req != nil && req.ContentLength != 0 {
 		x.body = to.body(req)

@@ -48,6 +48,8 @@ func (p *Proxy) nextExplicit(ctx context.Context, s *http1Conn) bool {
 	default:
 		to.authority, no = takeAuthority(req)
 	}
+	p.share.Begin()
+	defer p.share.End()
 	x := newExchange(to, s, req)
 	if no == nil {
 		no = x.enter()

@@ -63,12 +63,15 @@ func (p *Proxy) lead(ctx context.Context, conn net.Conn, at netip.AddrPort, a eg
 		return
 	}
 	conn.SetReadDeadline(time.Now().Add(firstByteTimeout))
+	p.share.Begin()
 	proto, read, err := sniff(conn)
+	p.heed(len(read))
+	p.share.End()
 	if err != nil {
 		return // it said nothing that could be refused
 	}
 	conn.SetReadDeadline(time.Time{})
-	p.dispatch(ctx, &replayed{Conn: conn, prefix: read}, proto, at, a)
+	p.dispatch(ctx, &replayed{Conn: conn, prefix: read, heed: p.heed}, proto, at, a)
 }
 
 // dispatch serves conn as what it announced itself to be.
@@ -185,6 +188,7 @@ func announced(b []byte) protocol {
 type replayed struct {
 	net.Conn
 	prefix []byte
+	heed   func(n int) // waits before what came is worked on; nil: nobody waits
 }
 
 func (c *replayed) Read(b []byte) (int, error) {
@@ -193,7 +197,11 @@ func (c *replayed) Read(b []byte) (int, error) {
 		c.prefix = c.prefix[n:]
 		return n, nil
 	}
-	return c.Conn.Read(b)
+	n, err := c.Conn.Read(b)
+	if n > 0 && c.heed != nil {
+		c.heed(n)
+	}
+	return n, err
 }
 
 // CloseWrite ends our direction where the connection can.

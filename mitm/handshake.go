@@ -70,6 +70,9 @@ func (p *Proxy) handshake(ctx context.Context, conn net.Conn, a egress.Authority
 	}
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
+	p.share.Begin()
+	defer p.share.End()
+	p.share.Heed(ctx, handshakeWork)
 	pace := &paced{Conn: conn, ctx: ctx, turns: p.turns}
 	defer pace.over()
 	below := &cork{Conn: pace}

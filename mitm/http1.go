@@ -72,6 +72,8 @@ func (s *http1Conn) next(ctx context.Context) bool {
 	if !ok {
 		return false
 	}
+	s.p.share.Begin()
+	defer s.p.share.End()
 	x := newExchange(&s.session, s, req)
 	if no != nil {
 		return x.refuse(ctx, no)

@@ -63,7 +63,7 @@ func (p *Proxy) serveHTTP2(ctx context.Context, tc *tls.Conn, a egress.Authority
 			},
 		},
 	}
-	_ = srv.Serve(&oneConn{conn: newMeter(tc, func() { p.note(at, a, audit.CodeFlood) })}) // which ends at once
+	_ = srv.Serve(&oneConn{conn: newMeter(tc, func() { p.note(at, a, audit.CodeFlood) }, p.afford)}) // which ends at once
 	<-over
 	c.drain()
 }
@@ -130,7 +130,7 @@ func (c *http2Conn) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	defer c.streams.Done()
-	st := &http2Stream{w: w, control: http.NewResponseController(w)}
+	st := &http2Stream{w: w, control: http.NewResponseController(w), heed: c.p.heed}
 	defer st.end()
 	defer func() {
 		if recover() != nil {
@@ -144,6 +144,8 @@ func (c *http2Conn) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // next judges and carries the request of one stream.
 func (c *http2Conn) next(st *http2Stream, req *http.Request) {
 	ctx := req.Context()
+	c.p.share.Begin()
+	defer c.p.share.End()
 	x := newExchange(&c.session, st, req)
 	defer c.p.streams.Add(-1)
 	if c.p.streams.Add(1) > maxJailStreams {

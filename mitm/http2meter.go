@@ -38,8 +38,10 @@ const (
 // meter counts the frames of a connection as they pass, and ends it when they are
 // a flood: of resets, settings, pings, empty frames, or a head without an end.
 type meter struct {
-	net.Conn        // and no more of the *tls.Conn, or it is taken for one that is still encrypted
-	flooded  func() // called once
+	net.Conn                     // and no more of the *tls.Conn, or it is taken for one that is still encrypted
+	flooded  func()              // called once
+	heed     func(time.Duration) // waits before work of so long
+	work     time.Duration       // that what was read asks for
 
 	in, out frames
 	control *bucket
@@ -49,9 +51,9 @@ type meter struct {
 	block   time.Time // when the head that is being read began
 }
 
-func newMeter(conn net.Conn, flooded func()) *meter {
+func newMeter(conn net.Conn, flooded func(), heed func(time.Duration)) *meter {
 	return &meter{
-		Conn: conn, flooded: flooded,
+		Conn: conn, flooded: flooded, heed: heed,
 		in:      frames{skip: prefaceLength},
 		control: newBucket(controlBurst, controlRate),
 		resets:  newBucket(resetBurst, resetRate),
@@ -67,6 +69,10 @@ func (m *meter) Read(b []byte) (int, error) {
 	if m.over.Load() {
 		return 0, errFlood
 	}
+	if m.work > 0 {
+		m.heed(m.work)
+		m.work = 0
+	}
 	return n, err
 }
 
@@ -77,6 +83,7 @@ func (m *meter) Write(b []byte) (int, error) {
 
 // received charges one frame of the client's.
 func (m *meter) received(f frame) {
+	m.work += frameWork
 	switch f.kind {
 	case frameData:
 		if f.length > 0 {
@@ -85,6 +92,7 @@ func (m *meter) received(f frame) {
 			m.chargeControl()
 		}
 	case frameHeaders:
+		m.work += streamWork
 		m.head(f.flags&flagEndHeaders != 0, true)
 	case frameContinuation:
 		m.chargeControl()

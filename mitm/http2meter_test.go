@@ -43,7 +43,7 @@ func TestHTTP2HeadWithoutEnd(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			jail, inner := net.Pipe()
 			defer jail.Close()
-			m := newMeter(inner, func() { t.Error("called a flood") })
+			m := newMeter(inner, func() { t.Error("called a flood") }, func(time.Duration) {})
 			began := time.Now()
 			ended := make(chan time.Duration, 1)
 			go func() {

@@ -14,7 +14,8 @@ import (
 type http2Stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	broken  bool // the reply cannot be completed
+	heed    func(n int) // waits before what came of a reply is worked on
+	broken  bool        // the reply cannot be completed
 
 	mu   sync.Mutex
 	over bool // w must not be used any more
@@ -93,6 +94,7 @@ func (st *http2Stream) copy(resp *http.Response) (n uint64, err error) {
 		m, err := resp.Body.Read(in.piece[:streamBuffer])
 		if m > 0 {
 			n += uint64(m)
+			st.heed(m)
 			if _, err := st.w.Write(in.piece[:m]); err != nil {
 				return n, err
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egress"
+	"github.com/omnijail/omnijail/internal/fair"
 	"github.com/omnijail/omnijail/mitm/explicit"
 )
 
@@ -32,6 +33,7 @@ type Proxy struct {
 	serveDNS func(net.Conn)
 	leaves   *leaves
 	turns    turns
+	share    *fair.Share
 	admit    func(host string) error
 	tunnels  func() *explicit.Front // made for the first that asks
 	refusals *bucket
@@ -65,6 +67,7 @@ func New(cfg Config) (*Proxy, error) {
 		audit:     cfg.Audit,
 		serveDNS:  cfg.DNS,
 		turns:     newTurns(),
+		share:     cfg.Share,
 		refusals:  newBucket(refusalBurst, refusalRate),
 		ctx:       ctx,
 		cancel:    cancel,
@@ -104,6 +107,7 @@ func (p *Proxy) accept(l net.Listener, serve server) error {
 		switch {
 		case err == nil:
 			pause = 0
+			p.share.Wait(p.ctx, acceptWork)
 			p.start(conn, serve)
 		case p.ctx.Err() != nil, errors.Is(err, net.ErrClosed):
 			return nil

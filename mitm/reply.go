@@ -106,6 +106,7 @@ func (r *reply) writeBody() error {
 	for {
 		n, err := r.resp.Body.Read(in.data())
 		if n > 0 {
+			r.s.p.heed(n)
 			if err := r.pass(in, n); err != nil {
 				return err
 			}

@@ -65,7 +65,7 @@ func (p *Proxy) splice(ctx context.Context, conn net.Conn, c *carried) {
 		e.Decision = audit.Deny
 		e.Code, _ = classify(err)
 	} else {
-		e.BytesOut, e.BytesIn = join(ctx, conn, up)
+		e.BytesOut, e.BytesIn = join(ctx, conn, up, p.heed)
 	}
 	if way.ended.Load() {
 		e.Decision, e.Code = audit.Deny, audit.CodePolicyChanged
@@ -75,7 +75,7 @@ func (p *Proxy) splice(ctx context.Context, conn net.Conn, c *carried) {
 }
 
 // join copies both ways until both directions have ended or ctx has, and counts.
-func join(ctx context.Context, conn, up net.Conn) (out, in uint64) {
+func join(ctx context.Context, conn, up net.Conn, heed func(n int)) (out, in uint64) {
 	defer context.AfterFunc(ctx, func() {
 		up.Close()
 		conn.Close()
@@ -88,17 +88,30 @@ func join(ctx context.Context, conn, up net.Conn) (out, in uint64) {
 				up.Close()
 			}
 		}()
-		out = carry(up, conn)
+		out = carry(up, conn, heed)
 	})
-	in = carry(conn, up)
+	in = carry(conn, up, heed)
 	both.Wait()
 	return out, in
 }
 
+// spliced is how many bytes pass before others of the process have their turn.
+const spliced = 1 << 20
+
 // carry copies one direction and ends it at the other side. When it fails both
 // connections are of no more use.
-func carry(to, from net.Conn) uint64 {
-	n, err := io.Copy(to, from)
+func carry(to, from net.Conn, heed func(n int)) uint64 {
+	var n int64
+	var err error
+	for err == nil {
+		var m int64
+		m, err = io.CopyN(to, from, spliced) // which the kernel does, where both are sockets
+		n += m
+		heed(int(m) / splicedCheaper)
+	}
+	if err == io.EOF {
+		err = nil
+	}
 	if w, ok := to.(interface{ CloseWrite() error }); ok && err == nil {
 		err = w.CloseWrite()
 	}

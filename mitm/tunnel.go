@@ -21,6 +21,7 @@ type tunnel struct {
 	jail, up duplex
 	fromJail io.Reader   // the jail's connection, with what of it was read already
 	fromUp   io.Reader   // likewise; nil: up itself
+	heed     func(n int) // waits before what came is passed on
 	half     atomic.Bool // one side has ended its direction
 }
 
@@ -55,6 +56,7 @@ func (t *tunnel) copy(to, from duplex, r io.Reader) (n uint64) {
 		m, err := r.Read(buf)
 		n += uint64(m)
 		if m > 0 {
+			t.heed(m)
 			if _, err := to.Write(buf[:m]); err != nil {
 				t.cut()
 				return n

@@ -143,7 +143,7 @@ func (x *exchange) switched(ctx context.Context, resp *http.Response) {
 	stripReply(resp.Header)
 	var in uint64
 	if err := c.switchProtocols(resp.Header); err == nil {
-		t := &tunnel{jail: c.conn.(duplex), up: up, fromJail: c.br}
+		t := &tunnel{jail: c.conn.(duplex), up: up, fromJail: c.br, heed: x.s.p.heed}
 		if x.searched() {
 			t.fromUp = newWebFrames(up, x.g.Table.NewScrubber, func(hits int) error { return x.reflectedFrame(ctx, hits) })
 		}

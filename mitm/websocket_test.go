@@ -292,7 +292,7 @@ func TestWebSocketMayBeSilent(t *testing.T) {
 	up, upEnd := newRecordedPipe()
 	over := make(chan struct{})
 	go func() {
-		tun := &tunnel{jail: jail, up: up, fromJail: jail}
+		tun := &tunnel{jail: jail, up: up, fromJail: jail, heed: func(int) {}}
 		tun.carry()
 		close(over)
 	}()

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"bytes"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -10,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -28,11 +32,18 @@ func BenchmarkNeighbourUnderFlood(b *testing.B) {
 	const long = time.Second
 	job := loadJob{Path: "/small", Size: 23, Clients: 1, For: long}
 	neighbour.turn(b, job) // its connection is there then
+	egress := egressOf(b, n)
+	if len(egress) != 1 {
+		b.Fatalf("egress processes %v, want one for both jails", egress)
+	}
 	for _, name := range slices.Sorted(maps.Keys(waves)) {
 		b.Run(name, func(b *testing.B) {
-			var alone, under, ratios, rates []float64
+			var alone, under, ratios, rates, busy, calm []float64
 			for b.Loop() {
+				used := cpuTime(b, egress[0])
 				quiet := neighbour.turn(b, job)
+				calm = append(calm, (cpuTime(b, egress[0])-used).Seconds()/quiet.Total.Seconds())
+				used = cpuTime(b, egress[0])
 				over := make(chan error, 1)
 				var res floodResult
 				go func() { over <- flood.roll(floodJob{Flood: name, For: long + long/5}, &res) }()
@@ -40,6 +51,7 @@ func BenchmarkNeighbourUnderFlood(b *testing.B) {
 				if err := <-over; err != nil {
 					b.Fatal(err)
 				}
+				busy = append(busy, (cpuTime(b, egress[0])-used).Seconds()/(long+long/5).Seconds())
 				alone = append(alone, float64(quiet.P99.Microseconds()))
 				under = append(under, float64(loud.P99.Microseconds()))
 				ratios = append(ratios, float64(loud.P99)/float64(quiet.P99))
@@ -49,6 +61,8 @@ func BenchmarkNeighbourUnderFlood(b *testing.B) {
 			b.ReportMetric(middle(under), "flooded-p99-us")
 			b.ReportMetric(middle(ratios), "flooded/alone")
 			b.ReportMetric(middle(rates), "pieces/s")
+			b.ReportMetric(middle(calm), "alone-processors")
+			b.ReportMetric(middle(busy), "flooded-processors")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
@@ -121,4 +135,20 @@ func playUpstream(in io.Reader, out io.Writer) error {
 	fmt.Fprintln(out, up.Listener.Addr())
 	_, err = io.Copy(io.Discard, in)
 	return err
+}
+
+// cpuTime is the processor time that a process has used.
+func cpuTime(b *testing.B, pid int) time.Duration {
+	b.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])) // the third of proc_pid_stat(5) is the first
+	user, err1 := strconv.Atoi(fields[14-3])
+	system, err2 := strconv.Atoi(fields[15-3])
+	if err := errors.Join(err1, err2); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond // USER_HZ is 100 everywhere
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/internal/fair"
 	"github.com/omnijail/omnijail/mitm"
 	"github.com/omnijail/omnijail/netns/dnsstub"
 )
@@ -20,6 +21,7 @@ type jail struct {
 	now   atomic.Pointer[inForce]
 	ca    *mitm.CA
 	proxy *mitm.Proxy
+	share *fair.Share
 
 	ctx    context.Context // ends with cut
 	cancel context.CancelFunc
@@ -89,6 +91,7 @@ func (p *process) build(m wire.Attach) (*jail, wire.Status) {
 // serveJail starts the DNS stub and the proxy on the jail's sockets.
 func (p *process) serveJail(j *jail, s sockets) wire.Status {
 	names := dnsstub.NewNames()
+	j.share = p.meter.Join()
 	auditor := &auditor{ledger: p.ledger, jail: j.id}
 	refused := auditor.watch(j.ctx)
 	j.told = append(j.told, refused.told)
@@ -97,10 +100,11 @@ func (p *process) serveJail(j *jail, s sockets) wire.Status {
 		Listed:  func(host string) bool { return j.now.Load().listed[host] },
 		Names:   names,
 		Denied:  func(name, _ string) { refused.name(name, audit.CodeNameDenied) },
+		Heed:    func() { j.share.Wait(j.ctx, queryWork) },
 		Limited: func(name string, _ error) { refused.name(name, audit.CodeFlood) },
 	}
 	proxy, err := mitm.New(mitm.Config{
-		Jail: j.id, Names: names, CA: j.ca, Audit: auditor, DNS: servesTCP(dns), Admit: dns.Admit,
+		Jail: j.id, Names: names, CA: j.ca, Audit: auditor, Share: j.share, DNS: servesTCP(dns), Admit: dns.Admit,
 		Policy: p.policy(j, 0, j.now.Load()),
 	})
 	if err != nil {
@@ -122,8 +126,8 @@ func (p *process) serveJail(j *jail, s sockets) wire.Status {
 	return wire.OK
 }
 
-func (p *process) dialer(spec wire.Spec) *mitm.Dialer {
-	up := mitm.Upstream{Hosts: maps.Clone(p.config.Hosts), Roots: p.roots, AllowPrivate: spec.AllowPrivate, Denied: spec.Denied, Resolver: p.resolver(), Proxy: p.proxy}
+func (p *process) dialer(j *jail, spec wire.Spec) *mitm.Dialer {
+	up := mitm.Upstream{Hosts: maps.Clone(p.config.Hosts), Roots: p.roots, AllowPrivate: spec.AllowPrivate, Denied: spec.Denied, Resolver: p.resolver(), Share: j.share, Proxy: p.proxy}
 	if up.Hosts == nil {
 		up.Hosts = spec.Hosts
 	} else {
@@ -151,6 +155,9 @@ func (p *process) until(j *jail, serve func() error) {
 func (j *jail) cut() {
 	j.once.Do(func() {
 		j.cancel()
+		if j.share != nil {
+			j.share.Leave()
+		}
 		if j.proxy != nil {
 			j.proxy.Close()
 		}

@@ -59,7 +59,7 @@ func (n *inForce) kept(spec wire.Spec) map[int]int {
 // policy is what the proxy is told of the jail's policy.
 func (p *process) policy(j *jail, generation uint32, n *inForce) mitm.Policy {
 	return mitm.Policy{
-		Generation: generation, Rules: n.rules, Table: n.table, Dial: p.dialer(n.spec), Stale: p.stale(j, n),
+		Generation: generation, Rules: n.rules, Table: n.table, Dial: p.dialer(j, n.spec), Stale: p.stale(j, n),
 		GitHosts: n.spec.GitHosts, BodyDeny: n.spec.BodyDeny, Freeze: n.spec.Freeze,
 		OnReflection: mitm.Reflection(n.spec.OnReflection), OnMinted: mitm.Minting(n.spec.OnMinted),
 	}

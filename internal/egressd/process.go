@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/omnijail/omnijail/internal/egressd/wire"
+	"github.com/omnijail/omnijail/internal/fair"
 	"github.com/omnijail/omnijail/internal/idle"
 	"github.com/omnijail/omnijail/mitm"
 )
@@ -28,10 +29,11 @@ type process struct {
 	proxy  *mitm.Proxied // nil: none
 	jails  map[string]*jail
 	memory *idle.Memory
+	meter  *fair.Meter
 }
 
 func newProcess(conn *wire.Conn) *process {
-	return &process{conn: conn, ledger: newLedger(conn), cache: newCache(), jails: map[string]*jail{}, memory: idle.New()}
+	return &process{conn: conn, ledger: newLedger(conn), cache: newCache(), jails: map[string]*jail{}, memory: idle.New(), meter: newMeter()}
 }
 
 // handle carries out one message. An error is one of the conversation itself and

@@ -25,6 +25,9 @@ func (c *Config) answer(msg []byte) (reply []byte) {
 			}
 		}
 	}()
+	if c.Heed != nil {
+		c.Heed()
+	}
 	q, err := parse(msg)
 	if err == errNoQuery {
 		return nil

@@ -1,7 +1,7 @@
 package dnsstub
 
 // Config is what the answers depend on. Allowed and Names are required. The
-// functions are called while a query waits and must not block.
+// other functions are called while a query waits and must not block.
 type Config struct {
 	// Allowed reports whether some rule could allow a request to host, which is
 	// as egress.ParseHost returns it.
@@ -11,6 +11,9 @@ type Config struct {
 	Listed func(host string) bool
 	// Names is the jail's mapping, shared by all its sockets.
 	Names *Names
+	// Heed, where there is one, is called before each query is worked on, and may
+	// wait.
+	Heed func()
 	// Denied is told of each name that does not exist here. The name is as the
 	// jail wrote it, without the final dot; qtype is "A", "HTTPS" or a number.
 	Denied func(name, qtype string)
