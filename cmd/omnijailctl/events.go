@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -113,7 +114,14 @@ func whyText(r audit.Record) string {
 		}
 	}
 	line("what", strings.TrimSpace(r.Method+sep(r.Method)+r.Authority+r.Path+r.Argv0))
-	line("decision", string(r.Decision)+" ("+r.Code+")")
+	decision := string(r.Decision)
+	if r.Code != "" {
+		decision += " (" + r.Code + ")"
+	}
+	line("decision", decision)
+	if r.Exit != nil {
+		line("exit", strconv.Itoa(*r.Exit))
+	}
 	line("because", r.Reason)
 	line("rule", r.Rule)
 	line("line", r.Origin)
