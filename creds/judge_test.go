@@ -233,3 +233,18 @@ func BenchmarkJudge(b *testing.B) {
 		}
 	}
 }
+
+// OPTIONS carries no credential, and no binding may list it.
+func TestNoCredentialOnOptions(t *testing.T) {
+	b := bindings(t)[1]
+	b.Methods = []string{"GET", "OPTIONS"}
+	if _, err := NewTable([]Binding{b}); err == nil {
+		t.Error("a binding lists OPTIONS")
+	}
+	b.Methods = nil
+	q := request(t, "api.example", "/v1/x")
+	q.Method = "OPTIONS"
+	if got := table(t, []Binding{b}).Judge(q); got.Action != Forward {
+		t.Errorf("%v", got.Action)
+	}
+}

@@ -7,8 +7,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
@@ -198,6 +200,82 @@ func TestReplaceCuts(t *testing.T) {
 	}
 }
 
+// TestReplaceCutsWhatWouldGoAnotherWay: the rule stays, and what it would do now is not
+// what it did.
+func TestReplaceCutsWhatWouldGoAnotherWay(t *testing.T) {
+	same := egress.Rule{Host: "api.test", Port: 443}
+	for name, change := range map[string]func(*rig, *Policy, *egress.Rule){
+		"nothing":              func(*rig, *Policy, *egress.Rule) {},
+		"without a credential": func(r *rig, p *Policy, _ *egress.Rule) { p.Table = tableOf(r.table.Next(nil, nil)) },
+		"with another": func(r *rig, p *Policy, _ *egress.Rule) {
+			p.Table = tableOf(r.table.Next([]creds.Binding{bearer("api.test")}, nil))
+		},
+		"a limit on bodies":    func(_ *rig, _ *Policy, rule *egress.Rule) { rule.MaxBody = 1 },
+		"no private addresses": func(_ *rig, _ *Policy, rule *egress.Rule) { rule.AllowPrivate = nil },
+		"an address is denied": func(r *rig, p *Policy, _ *egress.Rule) {
+			up := *r.upstream
+			up.Denied = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+			p.Dial = NewDialer(up)
+		},
+		"private ones are not": func(r *rig, p *Policy, _ *egress.Rule) {
+			up := *r.upstream
+			up.AllowPrivate = false
+			p.Dial = NewDialer(up)
+		},
+		"a name leads elsewhere": func(r *rig, p *Policy, _ *egress.Rule) {
+			up := *r.upstream
+			up.Hosts = map[string]netip.AddrPort{"api.test:443": netip.MustParseAddrPort("127.0.0.1:1")}
+			p.Dial = NewDialer(up)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule := same
+			rule.AllowPrivate = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+			r := newRig(t, options{bindings: []creds.Binding{bearer("api.test")}, config: withRules([]egress.Rule{rule}), up: func(u *Upstream) { u.AllowPrivate = true }})
+			r.resolve(0)
+			resp, err := r.client(r.serve("api.test:443", http.HandlerFunc(endless))).Get("https://api.test/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			defer time.AfterFunc(20*time.Second, func() { resp.Body.Close() }).Stop() // only bounds a hang
+			in := bufio.NewReader(resp.Body)
+			more := func() error { _, err := in.ReadString('\n'); return err }
+			if err := more(); err != nil {
+				t.Fatal(err)
+			}
+			next := r.policyOf(1, nil)
+			change(r, &next, &rule)
+			set, err := egress.Compile([]egress.Rule{rule})
+			if err != nil {
+				t.Fatal(err)
+			}
+			next.Rules = set
+			r.replace(next)
+			if name == "nothing" {
+				for range 1000 {
+					if err := more(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return
+			}
+			for more() == nil {
+			}
+			if end := r.audit.await(t, ended, func(Event) bool { return true }); end.Code != audit.CodePolicyChanged {
+				t.Errorf("its end is recorded as %+v", end)
+			}
+		})
+	}
+}
+
+func tableOf(table *creds.Table, err error) *creds.Table {
+	if err != nil {
+		panic(err)
+	}
+	return table
+}
+
 // TestS19_AReplyUnderWayIsNotSearchedTooLittle: a host gets a credential while it
 // answers. What it has still to say, it may have been told by then.
 func TestS19_AReplyUnderWayIsNotSearchedTooLittle(t *testing.T) {
@@ -209,6 +287,7 @@ func TestS19_AReplyUnderWayIsNotSearchedTooLittle(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer resp.Body.Close()
+			defer time.AfterFunc(20*time.Second, func() { resp.Body.Close() }).Stop() // only bounds a hang
 			in := bufio.NewReader(resp.Body)
 			more := func() error { _, err := in.ReadString('\n'); return err }
 			if err := more(); err != nil {

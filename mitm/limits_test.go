@@ -205,7 +205,7 @@ func TestBodyLimit(t *testing.T) {
 		size   int64
 		told   bool
 		status int
-	}{{1000, true, 200}, {1000, false, 200}, {1001, true, 413}, {100000, false, 413}} {
+	}{{1000, true, 200}, {1000, false, 200}, {1001, true, 413}, {1001, false, 413}, {100000, false, 413}} {
 		req, _ := http.NewRequest("POST", "https://api.test/", pattern(tt.size))
 		if tt.told {
 			req.ContentLength = tt.size
