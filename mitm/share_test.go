@@ -21,7 +21,7 @@ import (
 // spent is a jail's share of a process in which another has work. The jail has several
 // things under way, and has booked work until the time that is returned.
 func spent(t *testing.T) (s *fair.Share, until time.Time) {
-	const processors = 4 // of which a jail has one
+	const processors = 8 // of which a jail has one
 	m := fair.New(processors, func() time.Duration { return 0 })
 	s, other := m.Join(), m.Join()
 	other.Wait(t.Context(), 0)
@@ -140,7 +140,7 @@ func TestOneRequestWaitsForNobody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				share := join(t.Context(), fair.New(4, func() time.Duration { return 0 }))
+				share := join(t.Context(), fair.New(8, func() time.Duration { return 0 }))
 				r := newRig(t, options{rules: []string{"GET http://api.test/ok"}, config: func(c *Config) { c.Share = share }})
 				began := time.Now()
 				c, _ := pipeTo(t, r, "api.test:80")

@@ -32,7 +32,7 @@ type race struct {
 	ways     []*way
 }
 
-func newRace(b *testing.B) *race {
+func newRace(b testing.TB) *race {
 	self, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)
@@ -149,7 +149,7 @@ func loadUpstream() http.Handler {
 func (r *race) addOurs(b *testing.B) { r.addJail(b, r.node(b), "omnijail") }
 
 // node is a daemon that reaches the upstream.
-func (r *race) node(b *testing.B) *Node {
+func (r *race) node(b testing.TB) *Node {
 	return NewNode(b, Options{NoLab: true, Apart: true, Policy: map[string]string{"load": loadPolicy}, Config: map[string]any{
 		"upstream": map[string]any{
 			"hosts":    map[string]string{"bench.example.test": r.up.Listener.Addr().String()},
@@ -159,7 +159,7 @@ func (r *race) node(b *testing.B) *Node {
 }
 
 // addJail is the way from a jail of n.
-func (r *race) addJail(b *testing.B, n *Node, name string) {
+func (r *race) addJail(b testing.TB, n *Node, name string) {
 	dir := n.Workspace(b, Alice, nil)
 	if out, err := exec.Command("install", "-m", "0755", r.self, dir+"/load").CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
@@ -178,13 +178,13 @@ func (r *race) outside(base, proxy string) *exec.Cmd {
 }
 
 // add starts the client of a way; it ends with the benchmark.
-func (r *race) add(b *testing.B, name string, client *exec.Cmd) {
+func (r *race) add(b testing.TB, name string, client *exec.Cmd) {
 	in, out := r.piped(b, client)
 	r.ways = append(r.ways, &way{name: name, enc: json.NewEncoder(in), dec: json.NewDecoder(out)})
 }
 
 // turn has a way's client do one job.
-func (w *way) turn(b *testing.B, job loadJob) (res loadResult) {
+func (w *way) turn(b testing.TB, job loadJob) (res loadResult) {
 	if err := w.do(job, &res); err != nil {
 		b.Fatalf("%s: %v", w.name, err)
 	}

@@ -153,7 +153,7 @@ func startMitmproxy(b *testing.B, r *race) (base, proxy string) {
 }
 
 // firstLine starts a proxy of ours and returns the address that it prints.
-func (r *race) firstLine(b *testing.B, cmd *exec.Cmd) string {
+func (r *race) firstLine(b testing.TB, cmd *exec.Cmd) string {
 	_, out := r.piped(b, cmd)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
@@ -183,7 +183,7 @@ func (r *race) listening(b *testing.B, cmd *exec.Cmd, addr string) {
 // as a service has, a jail and an egress process, where the race does not want all
 // together: the kernel shares the processors out among sessions (autogroup), and
 // processes of one get in each other's way less.
-func (r *race) piped(b *testing.B, cmd *exec.Cmd) (in io.Writer, out io.Reader) {
+func (r *race) piped(b testing.TB, cmd *exec.Cmd) (in io.Writer, out io.Reader) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// A share gets a fourth of the processors, and less where four and more have
+	// A share gets an eighth of the processors, and less where eight and more have
 	// work: a part that nobody has is left for what comes.
-	leastParts = 4
+	leastParts = 8
 
 	recent = 10 * time.Second       // who had work this lately counts
 	note   = 100 * time.Millisecond // how exactly it is known when that was
