@@ -216,8 +216,8 @@ func (f *flooder) heads() error {
 	}
 	defer c.Close()
 	io.WriteString(c, floodGet+strings.Repeat("X-A: "+strings.Repeat("a", 500)+"\r\n", 120))
-	_, err = c.Read(make([]byte, 1))
-	return err
+	c.Read(make([]byte, 1))
+	return nil
 }
 
 func (f *flooder) half() error {
