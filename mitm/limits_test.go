@@ -270,7 +270,11 @@ func TestSlowUpstreamKeepsTheConnection(t *testing.T) {
 // TestA77_PanicEndsOneConnection breaks the table of names under one connection, and
 // the journal under one request of either protocol, and not under the next.
 func TestA77_PanicEndsOneConnection(t *testing.T) {
-	r := newLab(t, labOptions{rules: []string{"GET api.test"}}).rig
+	journal := &panickyJournal{}
+	r := newLab(t, labOptions{rules: []string{"GET api.test"}, config: func(c *Config) {
+		journal.recorder = c.Audit.(*recorder)
+		c.Audit = journal
+	}}).rig
 	names := &panickyNames{fakeNames: r.names}
 	r.proxy.names = names
 	addr := r.serve("api.test:443", &seen{})
@@ -285,8 +289,6 @@ func TestA77_PanicEndsOneConnection(t *testing.T) {
 	if resp, _ := r.say(r.dialTLS(addr, "api.test"), "GET / HTTP/1.1\r\nHost: api.test\r\n\r\n"); resp.StatusCode != 200 {
 		t.Errorf("the next connection: %d", resp.StatusCode)
 	}
-	journal := &panickyJournal{recorder: r.audit}
-	r.proxy.audit = journal
 	old, modern := r.dialTLS(addr, "api.test"), r.dialHTTP2(addr, "api.test")
 	beside := r.dialTLS(addr, "api.test")
 	journal.panics.Store(true)
