@@ -26,9 +26,9 @@ func (p *Proxy) ServeExplicit(l net.Listener) error { return p.accept(l, p.expli
 // explicit runs one such connection to its end.
 func (p *Proxy) explicit(ctx context.Context, conn net.Conn) {
 	s := p.newHTTP1(conn, session{p: p})
-	defer s.release()
 	for p.nextExplicit(ctx, s) {
 	}
+	s.release() // not after a panic, as in serveHTTP1
 }
 
 // nextExplicit serves one request and reports whether another may follow, for

@@ -37,9 +37,9 @@ type http1Conn struct {
 // serveHTTP1 runs conn to its end.
 func (p *Proxy) serveHTTP1(ctx context.Context, conn net.Conn, scheme egress.Scheme, a egress.Authority) {
 	s := p.newHTTP1(conn, session{p: p, scheme: scheme, authority: a})
-	defer s.release()
 	for s.next(ctx) {
 	}
+	s.release() // not after a panic: what the request began may look at the buffer still
 }
 
 func (p *Proxy) newHTTP1(conn net.Conn, to session) *http1Conn {
