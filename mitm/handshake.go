@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/omnijail/omnijail/internal/audit"
 	"github.com/omnijail/omnijail/internal/egress"
@@ -77,7 +78,9 @@ func (p *Proxy) handshake(ctx context.Context, conn net.Conn, a egress.Authority
 	defer pace.over()
 	below := &cork{Conn: pace}
 	tc = tls.Server(below, config)
-	if err := tc.HandshakeContext(ctx); err != nil {
+	// A deadline takes no goroutine, as a context would; Close closes conn.
+	conn.SetDeadline(time.Now().Add(handshakeTimeout))
+	if err := tc.Handshake(); err != nil {
 		code, alert = handshakeCode(tc, a, err)
 		return nil, code, alert
 	}
@@ -85,6 +88,7 @@ func (p *Proxy) handshake(ctx context.Context, conn net.Conn, a egress.Authority
 	if !sniMatches(tc.ConnectionState().ServerName, a) {
 		return nil, audit.CodeAuthority, 0
 	}
+	conn.SetDeadline(time.Time{})
 	below.Conn = conn
 	return tc, "", 0
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/egress"
+	"github.com/omnijail/omnijail/internal/egressd"
 	"github.com/omnijail/omnijail/mitm"
 )
 
@@ -60,6 +62,7 @@ const benchHost = "bench.example.test"
 // playInterceptor is the process of our proxy: `interceptor UPSTREAM ROOTS CA`. It
 // writes its CA to the file of that name and prints where it listens.
 func playInterceptor(in io.Reader, out io.Writer) error {
+	debug.SetGCPercent(egressd.GCPercent) // as in an egress process
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
