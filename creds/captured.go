@@ -43,6 +43,24 @@ func (t *Table) CaptureQuery(i int, query Secret, at egress.Authority, path stri
 	return t.capture(i, captured{value: query, at: []egress.Authority{at}, path: path})
 }
 
+// Places returns where a token is good that a host has given for binding i and named
+// these authorities for, and whether it had a say in that. Without any they are those of
+// the binding, or the host alone, where it is another than them. Only hosts of a binding
+// name others of it: whoever has a storage could else have an account of its own used
+// where the policy lets no foreign credential.
+func (t *Table) Places(i int, by egress.Authority, named []egress.Authority) (at []egress.Authority, ok bool) {
+	r := t.rows[i]
+	if len(named) == 0 && !r.boundTo(by) {
+		named = []egress.Authority{by}
+	}
+	for _, to := range named {
+		if to != by && t.HasHost(to.Host()) && !(r.boundTo(by) && r.boundTo(to)) {
+			return nil, false
+		}
+	}
+	return named, true
+}
+
 func (t *Table) capture(i int, c captured) (placeholder string, ok bool) {
 	r := t.rows[i]
 	r.capturing.Lock()
@@ -138,10 +156,11 @@ func (c *captured) texts() (out []string) {
 }
 
 // signs reports whether a parameter of a query, by its name, is what makes an address
-// authenticate: those of S3, Cloud Storage, CloudFront and Azure.
+// authenticate: those of S3, Cloud Storage, CloudFront and Azure. What names the key is
+// none: all addresses that it signs have that in them.
 func signs(name string) bool {
 	switch name {
-	case "X-Amz-Signature", "X-Amz-Security-Token", "X-Goog-Signature", "Signature", "Key-Pair-Id", "sig":
+	case "X-Amz-Signature", "X-Goog-Signature", "Signature", "sig":
 		return true
 	}
 	return false

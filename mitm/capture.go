@@ -40,9 +40,16 @@ func (x *exchange) captureMinted(resp *http.Response) error {
 		return nil
 	}
 	x.minted = &minted{}
-	x.captureLocation(resp.Header)
+	if x.captureLocation(resp.Header) && resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		// Its body quotes the address for people. The search would take that for a secret
+		// that was said again, three of which stop the jail's network.
+		return forgo(resp)
+	}
 	if !x.mayMint(resp) || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
+	}
+	if err := x.vetCharset(resp); err != nil {
+		return err
 	}
 	if lfs(resp.Header) {
 		return x.captureLFS(resp)
@@ -59,6 +66,16 @@ func (x *exchange) captureMinted(resp *http.Response) error {
 	return err
 }
 
+// forgo leaves a reply's body out. It reads a short one, so that another request can
+// follow on its connection.
+func forgo(resp *http.Response) (err error) {
+	if resp.ContentLength >= 0 && resp.ContentLength <= captureLook {
+		_, err = io.Copy(io.Discard, resp.Body)
+	}
+	replaceBody(resp, nil)
+	return err
+}
+
 // replaceBody makes body the reply's, in the place of the one that was read.
 func replaceBody(resp *http.Response, body []byte) {
 	delete(resp.Header, "Content-Length")
@@ -66,19 +83,26 @@ func replaceBody(resp *http.Response, body []byte) {
 }
 
 // keepToken returns what the jail gets for a token. One that could be no header's value
-// is nothing that could be put back: it becomes asterisks. One that is no token but a
-// secret is left to the search for those.
+// is nothing that could be put back, and one for a place that this host has no say in
+// must not go there: it becomes asterisks. One that is no token but a secret is left to
+// the search for those.
 func (x *exchange) keepToken(token string, at ...egress.Authority) string {
 	secret, err := creds.NewSecret([]byte(token))
-	if err != nil {
-		x.minted.captured = true
-		return strings.Repeat("*", len(token))
+	at, ok := x.g.Table.Places(x.binding, x.s.authority, at)
+	if err != nil || !ok {
+		return x.maskToken(token)
 	}
 	placeholder, ok := x.captured(at, func() (string, bool) { return x.g.Table.Capture(x.binding, secret, at...) })
 	if !ok {
 		return token
 	}
 	return placeholder
+}
+
+// maskToken keeps a token from the jail and has nothing for it.
+func (x *exchange) maskToken(token string) string {
+	x.minted.captured = true
+	return strings.Repeat("*", len(token))
 }
 
 // captured keeps something that is good at these hosts. What one of them is answering

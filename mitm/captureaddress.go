@@ -8,16 +8,23 @@ import (
 	"github.com/omnijail/omnijail/internal/egress"
 )
 
-// captureLocation keeps what signs the address that a reply sends the jail to.
-func (x *exchange) captureLocation(h http.Header) {
-	here := url.URL{Scheme: string(x.s.scheme), Host: x.s.authority.String(), Path: "/"}
-	to, err := here.Parse(h.Get("Location"))
+// captureLocation keeps what signs the addresses that a reply sends the jail to, and
+// reports whether there was any.
+func (x *exchange) captureLocation(h http.Header) (found bool) {
+	here, err := url.Parse(string(x.s.scheme) + "://" + hostHeader(x.s.scheme, x.s.authority) + x.target.path)
 	if err != nil {
-		return
+		return false
 	}
-	if signed, ok := x.keepAddress(to.String()); ok {
-		h["Location"] = []string{signed}
+	for i, location := range h["Location"] {
+		to, err := here.Parse(location)
+		if err != nil {
+			continue
+		}
+		if signed, ok := x.keepAddress(to.String()); ok {
+			h["Location"][i], found = signed, true
+		}
 	}
+	return found
 }
 
 // keepAddress returns an address that a reply has signed with a placeholder in the
@@ -33,6 +40,9 @@ func (x *exchange) keepAddress(address string) (string, bool) {
 	at, err := egress.ParseAuthority(u.Host, egress.HTTPS.Port())
 	if err != nil {
 		return "", false
+	}
+	if u.Path == "" {
+		u.Path = "/" // as clients ask for it
 	}
 	path, err := egress.NormalizePath(u.EscapedPath())
 	if err != nil {

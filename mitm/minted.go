@@ -39,6 +39,9 @@ func (x *exchange) watchMinting(resp *http.Response) error {
 		return nil
 	}
 	if x.g.OnMinted.withholds() && x.g.OnMinted != MintingCapture {
+		if err := x.vetCharset(resp); err != nil {
+			return err
+		}
 		if err := x.withhold(resp); err != nil {
 			return err
 		}
@@ -68,11 +71,11 @@ var (
 		`|"[Aa]uthorization"\s*:\s*"(?:[A-Za-z]+ )?[^"*]` +
 		`|<(?:SessionToken|SecretAccessKey)>[^<*]` +
 		`|(?:^|&)(?:access|refresh|id)_token=[^&*]`)
-	bearerURL = regexp.MustCompile(`(?:[?&]|\\u0026|&amp;)(?:X-Amz-Signature|X-Goog-Signature|Key-Pair-Id|sig)=[^&"*\s]`)
+	bearerURL = regexp.MustCompile(`(?:[?&]|\\u0026|&amp;)(?:(?:X-Amz-|X-Goog-|)Signature|Key-Pair-Id|sig)=[^&"*\s]`)
 
 	// Each match of one above has one of these in it: most replies have none.
 	mintedHints = [][]byte{[]byte("oken"), []byte("ecret"), []byte("rivate_key"), []byte("uthorization\"")}
-	bearerHints = [][]byte{[]byte("-Signature="), []byte("Key-Pair-Id="), []byte("sig=")}
+	bearerHints = [][]byte{[]byte("Signature="), []byte("Key-Pair-Id="), []byte("sig=")}
 )
 
 // code is what the record of the request's end says of it; empty for nothing.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/omnijail/omnijail/internal/audit"
 )
@@ -86,4 +87,23 @@ func (x *exchange) withhold(resp *http.Response) error {
 	head, err := io.ReadAll(io.LimitReader(w, withheldLook))
 	resp.Body = readCloser{io.MultiReader(bytes.NewReader(head), w), w}
 	return err
+}
+
+// vetCharset refuses a reply in a charset in which tokens are not found. The jail may
+// have asked for it.
+func (x *exchange) vetCharset(resp *http.Response) error {
+	for field := range strings.SplitSeq(strings.Join(resp.Header["Content-Type"], ";"), ";") {
+		name, charset, _ := strings.Cut(strings.ToLower(field), "=")
+		if strings.TrimSpace(name) != "charset" {
+			continue
+		}
+		switch charset = strings.Trim(charset, " \t\"'"); {
+		case charset == "", charset == "utf-8", charset == "utf8", strings.Contains(charset, "ascii"),
+			strings.HasPrefix(charset, "iso-8859-"), strings.HasPrefix(charset, "windows-125"), charset == "latin1":
+		default:
+			return refuse(http.StatusBadGateway, audit.CodeMintedToken,
+				"the reply of "+x.s.authority.Host()+" is in a charset in which no tokens are found, and the policy keeps such from the jail")
+		}
+	}
+	return nil
 }
