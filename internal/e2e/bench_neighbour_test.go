@@ -33,6 +33,7 @@ func BenchmarkNeighbourUnderFlood(b *testing.B) {
 	job := loadJob{Path: "/small", Size: 23, Clients: 1, For: long}
 	settle := job
 	settle.For /= 2
+	neighbour.turn(b, settle) // its connection is there then
 	egress := egressOf(b, n)
 	if len(egress) != 1 {
 		b.Fatalf("egress processes %v, want one for both jails", egress)
