@@ -2,16 +2,17 @@ package mitm
 
 import "time"
 
-// What work takes, as a share of the process's time is booked. Only how one compares
-// with another matters: what they take on a machine is measured.
+// What work takes in a process that has little to do, which then also looks for more
+// and wakes threads: a share of the process's time is booked with it. How one compares
+// with another matters most: what they take on a machine is measured.
 const (
-	acceptWork    = 20 * time.Microsecond
+	acceptWork    = 30 * time.Microsecond
 	handshakeWork = 300 * time.Microsecond // without what is read for it
 	dialWork      = 400 * time.Microsecond // with the handshake that follows
-	requestWork   = 30 * time.Microsecond
-	pieceWork     = 5 * time.Microsecond  // of what comes in one read, and with each byte
+	requestWork   = 100 * time.Microsecond
+	pieceWork     = 15 * time.Microsecond // of what comes in one read, and with each byte
 	frameWork     = 2 * time.Microsecond  // of HTTP/2
-	streamWork    = 20 * time.Microsecond // to begin one, besides its request
+	streamWork    = 40 * time.Microsecond // to begin one, besides its request
 	kibWork       = 1 * time.Microsecond
 
 	splicedCheaper = 8 // times than to read: bytes that the kernel carries

@@ -10,7 +10,7 @@ import (
 )
 
 // queryWork is what a DNS query takes, as mitm's work is told.
-const queryWork = 15 * time.Microsecond
+const queryWork = 40 * time.Microsecond
 
 // newMeter divides half of the processors among jails, while more than one has work:
 // the other half is for what comes next, and for those who ask.
