@@ -200,3 +200,20 @@ func TestA92_ACredentialThatIsHandedBack(t *testing.T) {
 		t.Errorf("an echo: %s", body)
 	}
 }
+
+// TestA92_NoTokenWhereTheAddressIsUnclear, or not encrypted: asterisks, and no placeholder
+// that would be good anywhere.
+func TestA92_NoTokenWhereTheAddressIsUnclear(t *testing.T) {
+	for _, address := range []string{
+		`"href":"http://store.test/"`, `"href":"//store.test/"`, `"href":"/o"`, `"href":""`, `"href":"https:/\\store.test/"`, `"href":"https:store.test"`,
+		`"href":"https://store.test:0443/"`, `"href":"https://st\u00f6re.test/"`, `"href":"https://store.test\\@good.test/"`, `"href":"https://[fe80::1%25eth0]/"`,
+		`"HREF":"https://store.test/","href":"https://good.test/"`, `"href":"https://store.test/\r\nX: y"`,
+	} {
+		body := `{` + address + `,"header":{"Authorization":"Bearer ` + aToken + `"}}`
+		l := capturingLab(t, answersOf("application/vnd.git-lfs+json", map[string]string{"/x": body}))
+		if _, got := l.ask(send("GET", "/x")); placeholders.MatchString(got) || !strings.Contains(got, `"Bearer `+strings.Repeat("*", len(aToken))+`"`) {
+			t.Errorf("%s: %s", address, got)
+		}
+		l.noReflections()
+	}
+}
