@@ -9,8 +9,8 @@ import (
 
 // The limits of what is kept of one binding. Beyond them the oldest is forgotten.
 const (
-	maxCaptured      = 128       // git LFS asks for a hundred files at once
-	maxCapturedBytes = 128 << 10 // of their values
+	maxCaptured      = 128     // git LFS asks for a hundred files at once
+	maxCapturedBytes = 4 << 20 // with the forms that are searched for, up to forty times a token
 )
 
 // MaxCaptured is the longest token that is captured, in bytes.
@@ -102,7 +102,7 @@ func (r *state) keep(c *captured) {
 	defer r.mu.Unlock()
 	now := append(slices.Clone(r.kept()), c)
 	for bytes := sizeOf(now); len(now) > maxCaptured || bytes > maxCapturedBytes; now = now[1:] {
-		bytes -= now[0].value.Len()
+		bytes -= now[0].size()
 	}
 	r.captured.Store(&now)
 	r.captures.Add(1)
@@ -110,9 +110,18 @@ func (r *state) keep(c *captured) {
 
 func sizeOf(list []*captured) (bytes int) {
 	for _, c := range list {
-		bytes += c.value.Len()
+		bytes += c.size()
 	}
 	return bytes
+}
+
+// size is what is kept of c, in bytes.
+func (c *captured) size() int {
+	n := c.value.Len()
+	for _, form := range c.forms {
+		n += len(form)
+	}
+	return n
 }
 
 // kept is what a binding has earned, the latest last.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/omnijail/omnijail/creds"
 	"github.com/omnijail/omnijail/internal/audit"
@@ -19,6 +20,10 @@ import (
 // captureLook is how much of a reply of known length is read before its head is passed
 // on, in bytes, so that its length can be told and a refusal can take its place.
 const captureLook = 64 << 10
+
+// maxMinted is how many tokens of one reply are captured. More than are kept are
+// forgotten, but those of git LFS are often the same.
+const maxMinted = 1024
 
 // capturing is the body of a reply in which each token is replaced by a placeholder.
 type capturing struct {
@@ -89,9 +94,10 @@ func replaceBody(resp *http.Response, body []byte) {
 func (x *exchange) keepToken(token string, at ...egress.Authority) string {
 	secret, err := creds.NewSecret([]byte(token))
 	at, ok := x.g.Table.Places(x.binding, x.s.authority, at)
-	if err != nil || !ok {
+	if x.minted.tokens++; err != nil || !ok || x.minted.tokens > maxMinted {
 		return x.maskToken(token)
 	}
+	x.s.p.afford(captureWork + time.Duration(len(token))*captureByteWork)
 	placeholder, ok := x.captured(at, func() (string, bool) { return x.g.Table.Capture(x.binding, secret, at...) })
 	if !ok {
 		return token
@@ -108,6 +114,8 @@ func (x *exchange) maskToken(token string) string {
 // captured keeps something that is good at these hosts. What one of them is answering
 // unsearched, since it knew no secret so far, ends.
 func (x *exchange) captured(at []egress.Authority, keep func() (string, bool)) (placeholder string, ok bool) {
+	x.s.p.telling.Lock() // whoever finds that a host is told already may rely on what follows
+	defer x.s.p.telling.Unlock()
 	told := !slices.ContainsFunc(at, func(a egress.Authority) bool { return !x.g.Table.Searched(a.Host()) })
 	if placeholder, ok = keep(); !ok {
 		return "", false

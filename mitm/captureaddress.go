@@ -52,6 +52,11 @@ func (x *exchange) keepAddress(address string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
+	if x.minted.tokens++; x.minted.tokens > maxMinted {
+		u.RawQuery = x.maskToken(u.RawQuery)
+		return u.String(), true
+	}
+	x.s.p.afford(captureWork)
 	placeholder, ok := x.captured([]egress.Authority{at}, func() (string, bool) { return x.g.Table.CaptureQuery(x.binding, query, at, path) })
 	u.RawQuery = placeholder
 	return u.String(), ok

@@ -44,6 +44,12 @@ func TestA63_ASignedAddressIsGoodAsItIs(t *testing.T) {
 		"more in the query": sendTo("store.test", "GET", "/b/o1?"+ph+"&a=b"),
 		"as a header":       sendTo("store.test", "GET", "/b/o1", "Authorization: Bearer "+ph),
 		"beside another":    sendTo("store.test", "GET", "/b/o1?"+ph, "X-Token: "+l.placeholder()),
+		"a second mark":     sendTo("store.test", "GET", "/b/o1??"+ph),
+		"spelled":           sendTo("store.test", "GET", "/b/o1?%6f"+ph[1:]),
+		"in capitals":       sendTo("store.test", "GET", "/b/o1?"+strings.ToUpper(ph)),
+		"as a field":        sendTo("store.test", "GET", "/b/o1?q="+ph),
+		"with parameters":   sendTo("store.test", "GET", "/b/o1;a=b?"+ph),
+		"twice":             sendTo("store.test", "GET", "/b/o1?"+ph, "Authorization: Bearer "+ph),
 		"cut":               sendTo("store.test", "GET", "/b/o1?"+ph[:len(ph)-1]),
 	} {
 		if resp, _ := ask(raw); resp.StatusCode != 403 || resp.Header.Get("X-Omnijail-Code") != string(audit.CodePlaceholder) {

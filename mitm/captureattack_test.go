@@ -217,3 +217,20 @@ func TestA92_NoTokenWhereTheAddressIsUnclear(t *testing.T) {
 		l.noReflections()
 	}
 }
+
+// TestA62_AReplyFullOfTokens costs no more than its share: beyond a number tokens are
+// masked.
+func TestA62_AReplyFullOfTokens(t *testing.T) {
+	var all strings.Builder
+	for i := range 2 * maxMinted {
+		fmt.Fprintf(&all, `,{"token":"%s%04d"},{"href":"https://good.test/o?sig=%032d"}`, aToken, i, i)
+	}
+	body := `[{}` + all.String() + `]`
+	for kind, want := range map[string]int{"application/json": maxMinted, "application/vnd.git-lfs+json": maxMinted} {
+		l := capturingLab(t, answersOf(kind, map[string]string{"/x": body}))
+		if _, got := l.ask(send("GET", "/x")); len(placeholders.FindAllString(got, -1)) != want {
+			t.Errorf("%s: %d placeholders", kind, len(placeholders.FindAllString(got, -1)))
+		}
+		l.noReflections()
+	}
+}

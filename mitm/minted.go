@@ -22,6 +22,7 @@ type minted struct {
 	location string
 	head     []byte
 	withheld *withheld // nil where tokens pass, or are captured
+	tokens   int       // that were to be captured
 	captured bool      // the jail has a placeholder for something in it
 }
 

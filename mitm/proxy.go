@@ -48,6 +48,8 @@ type Proxy struct {
 	cut    context.CancelFunc
 	wg     sync.WaitGroup
 
+	telling sync.Mutex // a token is given and what must not be under way then is cut; taken before mu
+
 	mu        sync.Mutex
 	closed    bool
 	listeners map[net.Listener]struct{}

@@ -15,6 +15,9 @@ const (
 	streamWork    = 40 * time.Microsecond // to begin one, besides its request
 	kibWork       = 1 * time.Microsecond
 
+	captureWork     = 40 * time.Microsecond // to keep a token, and with each byte of it
+	captureByteWork = 400 * time.Nanosecond
+
 	splicedCheaper = 8 // times than to read: bytes that the kernel carries
 )
 
