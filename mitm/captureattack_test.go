@@ -234,3 +234,17 @@ func TestA62_AReplyFullOfTokens(t *testing.T) {
 		l.noReflections()
 	}
 }
+
+// TestA62_NoTokenByTheTypeOfContent: JSON in JavaScript, as the jail may ask for it, with
+// a second type, or with none.
+func TestA62_NoTokenByTheTypeOfContent(t *testing.T) {
+	for _, kinds := range [][]string{
+		nil, {""}, {"application/javascript; charset=utf-8"}, {"text/plain", "application/json"}, {"Application/Vnd.Api+JSON;x=y"}, {"application/x-ndjson"},
+	} {
+		l := capturingLab(t, func(w http.ResponseWriter, req *http.Request) {
+			w.Header()["Content-Type"] = kinds
+			fmt.Fprintf(w, `/**/f({"access_token":%q})`, aToken)
+		})
+		l.given("/oauth?callback=f")
+	}
+}

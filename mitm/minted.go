@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/omnijail/omnijail/internal/audit"
@@ -51,11 +52,15 @@ func (x *exchange) watchMinting(resp *http.Response) error {
 	return nil
 }
 
-// mayMint reports whether software looks for tokens in this type of content.
+// mayMint reports whether software looks for tokens in this type of content, or guesses
+// it. JavaScript is what some servers make of JSON for who asks.
 func (x *exchange) mayMint(resp *http.Response) bool {
-	t, _, _ := strings.Cut(strings.ToLower(resp.Header.Get("Content-Type")), ";")
-	return x.req.Method != http.MethodHead &&
-		(strings.Contains(t, "json") || strings.Contains(t, "xml") || strings.Contains(t, "form-urlencoded"))
+	types := resp.Header["Content-Type"]
+	return x.req.Method != http.MethodHead && (len(types) == 0 || slices.ContainsFunc(types, func(kind string) bool {
+		kind, _, _ = strings.Cut(strings.ToLower(kind), ";")
+		return strings.TrimSpace(kind) == "" || strings.Contains(kind, "json") || strings.Contains(kind, "javascript") ||
+			strings.Contains(kind, "xml") || strings.Contains(kind, "form-urlencoded")
+	}))
 }
 
 func (m *minted) Read(p []byte) (int, error) {
