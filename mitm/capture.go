@@ -23,7 +23,7 @@ const captureLook = 64 << 10
 
 // maxMinted is how many tokens of one reply are captured. More than are kept are
 // forgotten, but those of git LFS are often the same.
-const maxMinted = 1024
+const maxMinted = 512
 
 // capturing is the body of a reply in which each token is replaced by a placeholder.
 type capturing struct {

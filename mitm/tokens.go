@@ -32,18 +32,39 @@ func (f *tokenFinder) next(b []byte) (plain, token int, whole bool) {
 
 // start says how many bytes of b, behind what went by, come before the first token.
 func (f *tokenFinder) start(b []byte) int {
-	window := append(f.tail, b...)
-	if containsAny(window, mintedHints) {
-		for _, at := range mintedToken.FindAllIndex(window, -1) {
-			_, first := utf8.DecodeLastRune(window[:at[1]]) // the match has the first character of the token
-			if from := at[1] - first - len(f.tail); from >= 0 {
-				f.tail, f.inside, f.ends = nil, true, tokenEnd(window[at[0]])
-				return from
-			}
-		}
+	window := b
+	if len(f.tail) > 0 {
+		window = append(f.tail, b...)
+	}
+	if at, ok := firstToken(window, len(f.tail)); ok {
+		f.ends = tokenEnd(window[at.match])
+		at.from -= len(f.tail)
+		f.tail, f.inside = nil, true
+		return at.from
 	}
 	f.tail = bytes.Clone(window[max(0, len(window)-tokenContext):])
 	return len(b)
+}
+
+// tokenAt is where a token begins, and where what announces it does.
+type tokenAt struct{ match, from int }
+
+// firstToken finds the first token that begins behind the first known bytes of window.
+func firstToken(window []byte, known int) (tokenAt, bool) {
+	if !containsAny(window, mintedHints) {
+		return tokenAt{}, false
+	}
+	for n := 1; ; n++ { // mostly the first match is the one: a reply may be full of them
+		all := mintedToken.FindAllIndex(window, n)
+		if len(all) < n {
+			return tokenAt{}, false
+		}
+		last := all[n-1]
+		_, first := utf8.DecodeLastRune(window[:last[1]]) // the match has the first character of the token
+		if from := last[1] - first; from >= known {
+			return tokenAt{last[0], from}, true
+		}
+	}
 }
 
 // tokenEnd is what ends a token whose name begins with a byte: in JSON, XML or a form.
