@@ -18,6 +18,7 @@ type Request struct {
 	Path      string // as egress.NormalizePath returned it
 	RawTarget string // the target as the client wrote it, query included
 	Header    http.Header
+	Signed    bool // its query is a captured one, put back
 }
 
 // Action is what becomes of a request. The zero Action refuses.
@@ -67,7 +68,7 @@ func (t *Table) Judge(q Request) Verdict {
 		return Verdict{Action: RefusePlaceholder, Binding: -1, Where: where}
 	case in.ambiguous:
 		return Verdict{Action: RefusePath, Binding: in.binding}
-	case t.overrides(q), captured && carriesOverride(q, respelled(q.Header)):
+	case t.overrides(q), (captured || q.Signed) && carriesOverride(q, respelled(q.Header)):
 		return Verdict{Action: RefuseOverride, Binding: -1}
 	}
 	v := t.foreign(q, cmp.Or(token.header, placed))

@@ -56,6 +56,9 @@ func TestA63_ASignedAddressIsGoodAsItIs(t *testing.T) {
 			t.Errorf("%s: %d", name, resp.StatusCode)
 		}
 	}
+	if resp, _ := ask(sendTo("store.test", "GET", "/b/o1?"+ph, "X-Original-URL: /b/o2")); resp.StatusCode != 403 || resp.Header.Get("X-Omnijail-Code") != string(audit.CodeMethod) {
+		t.Errorf("with another path beside it: %d", resp.StatusCode)
+	}
 	if resp, _ := ask(sendTo("store.test", "PUT", "/b/o1?"+ph)); resp.StatusCode != 403 || resp.Header.Get("X-Omnijail-Code") != string(audit.CodeNoRule) {
 		t.Errorf("a method that no rule allows: %d", resp.StatusCode)
 	}

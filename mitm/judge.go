@@ -91,7 +91,7 @@ func (x *exchange) denialCode(v egress.Verdict) audit.Code {
 func (x *exchange) judgeCredentials() *refusal {
 	x.cred = x.g.Table.Judge(creds.Request{
 		Scheme: x.s.scheme, Method: x.req.Method, Authority: x.s.authority,
-		Path: x.target.path, RawTarget: x.rawTarget(), Header: x.req.Header,
+		Path: x.target.path, RawTarget: x.rawTarget(), Header: x.req.Header, Signed: x.signedBy >= 0,
 	})
 	if x.signedBy >= 0 {
 		return x.judgeSigned()
