@@ -7,7 +7,7 @@ import "testing"
 func TestNearest(t *testing.T) {
 	keys := []string{"read_paths", "write_paths", "egress_rules", "env", "limits"}
 	for word, want := range map[string]string{
-		"read_path": "read_paths", "raed_paths": "read_paths", "egres_rule": "egress_rules", "egress": "egress_rules", "evn": "",
+		"read_path": "read_paths", "raed_paths": "read_paths", "egres_rule": "egress_rules", "egress": "egress_rules",
 		"ready_jails": "", "en": "env", "x": "",
 	} {
 		if got := nearest(word, keys); got != want {
